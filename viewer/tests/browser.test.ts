@@ -171,12 +171,12 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   }, 30_000);
 
-  it("folds the time asleep, marks time-outs and lists phases without a position", async () => {
+  it("folds the time asleep, marks timeouts and lists phases without a position", async () => {
     const { page, faults } = await visit(browser, pathToFileURL(singleFile(sample("slow-sleep.etl"))).href);
     const asleep = await page.$eval(".asleep", (element) => ({ said: element.getAttribute("aria-label") ?? "", share: element.getBoundingClientRect().width / (element.parentElement?.getBoundingClientRect().width ?? 1) }));
     expect(asleep.said).toMatch(/^asleep for 20\.0 s/);
     expect(asleep.share).toBeLessThan(0.08);
-    expect(await page.$$eval(".tick", (all) => all.map((each) => each.getAttribute("aria-label")))).toEqual([expect.stringMatching(/player\.exe reached its time-out of 2\.00 s/)]);
+    expect(await page.$$eval(".tick", (all) => all.map((each) => each.getAttribute("aria-label")))).toEqual([expect.stringMatching(/player\.exe reached its timeout of 2\.00 s/)]);
     expect(await text(page, ".pane")).toContain("BiosInit: 520 ms");
     expect(faults).toEqual([]);
     await page.close();

@@ -182,7 +182,7 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, WhyError>
             non_empty(services(trace, pattern, &waits), "no such service in this recording")?
         }
         WhyTarget::Device(pattern) => {
-            non_empty(devices(trace, pattern, &waits), "no request to such a device in this recording")?
+            non_empty(devices(trace, pattern, &waits), "no request to this device in this recording")?
         }
         WhyTarget::Phase(pattern, kind) => {
             non_empty(phase_candidates(trace, pattern.as_ref(), *kind, &waits), &no_such_phase(trace))?
@@ -276,7 +276,7 @@ fn no_match_message(question: &WhyQuestion, report: &WhyReport) -> String {
         _ => "nothing",
     };
     let hint = if report.omitted_work_waits > 0 {
-        "; waits for work items are excluded, use --idle to include them"
+        "; waits for work items are excluded (use --idle to include them)"
     } else {
         ""
     };

@@ -134,7 +134,7 @@ impl AccountAction {
             Self::OccupiedDisk => "occupied the disk",
             Self::Interrupted => "ran interrupts and DPCs",
             Self::ProcessedRequest => "worked on a request",
-            Self::Waited => "waited (reason not recorded)",
+            Self::Waited => "waited for an unknown reason",
             Self::KeptBusy => "kept the computer busy",
             Self::Nothing => "",
         }
@@ -194,7 +194,7 @@ impl UnknownReason {
             Self::Unfinished => "a wait was unfinished when the recording ended",
             Self::Contradiction => "events contradict each other",
             Self::ChainTooLong => "the chain of waits is too long",
-            Self::ParallelWork => "work ran in parallel, and without context switches the critical part is unknown",
+            Self::ParallelWork => "parallel work; its critical part is unknown without context switches",
             Self::NothingRecorded => "nothing was recorded",
         }
     }

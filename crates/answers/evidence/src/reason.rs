@@ -102,58 +102,65 @@ impl Display for Reason {
                 };
                 return match (timed_out, terminated) {
                     (true, true) => {
-                        write!(formatter, "{program}terminated after its {} time-out", limit_text(*limit_ns))
+                        write!(formatter, "{program}terminated after {}", timeout_text(*limit_ns))
                     }
-                    (true, false) => write!(formatter, "{program}exceeded its {} time-out", limit_text(*limit_ns)),
+                    (true, false) => write!(formatter, "{program}exceeded {}", timeout_text(*limit_ns)),
                     (false, _) => write!(formatter, "{program}terminated"),
                 };
             }
             Self::ServiceStoppedLate { limit_ns } => {
-                return write!(formatter, "stopped after the service time-out of {}", limit_text(*limit_ns));
+                return write!(formatter, "stopped after {}", service_timeout_text(*limit_ns));
             }
             Self::ServiceDidNotStopInTime { limit_ns } => {
-                return write!(formatter, "did not stop within the service time-out of {}", limit_text(*limit_ns));
+                return write!(formatter, "did not stop within {}", service_timeout_text(*limit_ns));
             }
             Self::UnitKilled { limit_ns: Some(limit_ns) } => {
                 let limit = Duration::from_ns(*limit_ns);
-                return write!(formatter, "it exceeded its stop time-out of {limit} and was killed");
+                return write!(formatter, "it exceeded its stop timeout of {limit} and was killed");
             }
-            Self::UnitKilled { limit_ns: None } => "it exceeded its stop time-out and was killed",
+            Self::UnitKilled { limit_ns: None } => "it exceeded its stop timeout and was killed",
             Self::UnitProcessRan { is_stop_command, image, pid, ran_ns } => {
                 let process = if *is_stop_command { "its stop command" } else { "its main process" };
-                return write!(formatter, "{process}, {image} ({pid}), ran for {} of it", Duration::from_ns(*ran_ns));
+                return write!(formatter, "{} in {process}: {image}, pid {pid}", Duration::from_ns(*ran_ns));
             }
             Self::None => "",
             Self::ServiceDidNotStop => "did not stop",
-            Self::PreShutdownService => "pre-shutdown service: all other services wait for it",
+            Self::PreShutdownService => "preshutdown service: all other services wait for it",
             Self::UnitNotStopped => "it was still stopping when the recording ended",
             Self::Unfinished => "it was still running when the recording ended",
             Self::NoProcessExited => "no process exited in that time",
-            Self::AskedAgainAndTerminated => "it was asked a second time, then terminated",
-            Self::AskedAgain => "it was asked a second time after its time-out",
+            Self::AskedAgainAndTerminated => "it was asked to close a second time, then terminated",
+            Self::AskedAgain => "it was asked to close a second time after its timeout",
             Self::WindowUnresponsiveTwice => "its window did not respond for at least 5 s, twice",
             Self::WindowUnresponsiveAndTerminated => {
                 "its window did not respond for at least 5 s; it was then terminated"
             }
             Self::WindowUnresponsive => "its window did not respond for at least 5 s",
             Self::TerminatedAfterNotification => "it was terminated at least 5 s after the notification",
-            Self::TimeOutStatus => "its record has a time-out status",
+            Self::TimeOutStatus => "the recorded status is a timeout",
             Self::Unresponsive => "it did not respond for at least 5 s",
-            Self::StoppedAfterTimeOut => "it stopped after its time-out",
-            Self::NeverStopped => "it never stopped; the shutdown waited until then",
+            Self::StoppedAfterTimeOut => "it stopped after its timeout",
+            Self::NeverStopped => "it never stopped; the shutdown waited until the timeout",
             Self::NotStoppedWhenWaitEnded => "it was still running when the wait for services ended",
             Self::NotStoppedWhenRecordingEnded => {
-                "it exceeded its time-out and was still running when the recording ended"
+                "it exceeded its timeout and was still running when the recording ended"
             }
             Self::ReportedByServiceManager => "reported by the service manager",
             Self::Killed => "it was killed",
-            Self::TookTimeOut => "it used its whole time-out or more",
-            Self::TookUnrecordedTimeOut => "it used its whole time-out or more (time-outs are not recorded)",
+            Self::TookTimeOut => "it used its whole timeout or more",
+            Self::TookUnrecordedTimeOut => "it used its whole timeout or more (timeouts are not recorded)",
         };
         formatter.write_str(text)
     }
 }
 
-fn limit_text(limit_ns: Option<i64>) -> String {
-    limit_ns.map_or_else(|| "unknown".to_owned(), |ns| Duration::from_ns(ns).to_string())
+fn timeout_text(limit_ns: Option<i64>) -> String {
+    limit_ns.map_or_else(|| "its timeout".to_owned(), |ns| format!("its {} timeout", Duration::from_ns(ns)))
+}
+
+fn service_timeout_text(limit_ns: Option<i64>) -> String {
+    limit_ns.map_or_else(
+        || "the service timeout".to_owned(),
+        |ns| format!("the service timeout of {}", Duration::from_ns(ns)),
+    )
 }

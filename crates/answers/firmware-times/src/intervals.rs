@@ -132,9 +132,9 @@ pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> Firmw
         total_ns: times.exit_end_ns,
         legacy_boot: is_legacy(times),
         definition: if is_legacy(times) {
-            "end of reset to INT 19h; a legacy boot has no later times".to_owned()
+            "from the end of reset to INT 19h; a legacy boot has no later times".to_owned()
         } else {
-            "end of reset until the loader is loaded; then until ExitBootServices returns".to_owned()
+            "from the end of reset until the loader is loaded, then until ExitBootServices returns".to_owned()
         },
         ready_to_boot_ns: ready_ns,
         ready_to_boot_time1_ns: ready_ns,

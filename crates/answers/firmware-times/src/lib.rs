@@ -192,12 +192,12 @@ fn event_faults(events: &[FirmwareEvent], paired: &PairedEvents<'_>, names: &Nam
     if steps_back > 0 {
         let backwards = match paired.backwards {
             0 => String::new(),
-            count => format!("; {count} that end before they start were skipped"),
+            count => format!("; {count} with an end before the start were skipped"),
         };
         add_fault(
             FirmwareProblemKind::EventsNotMonotonic,
             format!(
-                "{steps_back} of {} measurements have earlier times than the one recorded before them{backwards}",
+                "{steps_back} of {} measurements are earlier than the preceding measurement{backwards}",
                 events.len()
             ),
         );

@@ -155,11 +155,11 @@ impl FirmwareStageName {
     #[must_use]
     pub const fn end_event(self) -> &'static str {
         match self {
-            Self::Reset => "the firmware image runs",
-            Self::Firmware => "the firmware loads the loader",
-            Self::LoaderLoad => "the loader starts",
-            Self::Loader => "the loader calls ExitBootServices",
-            Self::ExitBootServices => "the operating system takes over",
+            Self::Reset => "the start of the firmware image",
+            Self::Firmware => "the load of the loader",
+            Self::LoaderLoad => "the start of the loader",
+            Self::Loader => "the call to ExitBootServices",
+            Self::ExitBootServices => "the return from ExitBootServices",
         }
     }
 

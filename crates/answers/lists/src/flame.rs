@@ -224,7 +224,7 @@ fn process_label(step: &PathStep) -> String {
 const fn state_label(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Cpu => "ran",
-        StepKind::Ready => "ready, no processor free",
+        StepKind::Ready => "ready, no CPU free",
         StepKind::Disk => "waited for a disk",
         StepKind::Timer => "waited for a timer",
         StepKind::Device => "waited for a device",

@@ -156,7 +156,7 @@ fn judge(evidence: &Evidence<'_>) -> Conclusion {
     if let (Some(system_ns), Some(loaded)) = (evidence.system_ns, &loaded)
         && system_ns >= loaded.end_ns
     {
-        let description = format!("{} was loaded, and the operating system's own network started", loaded.name);
+        let description = format!("{} was loaded, and the operating system's network started", loaded.name);
         return Conclusion::new(Verdict::Loaded, Reason::SystemStarted, system_ns, description);
     }
     if let Some(conclusion) = files::wrong_architecture(evidence, loaded.as_ref()) {

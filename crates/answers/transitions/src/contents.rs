@@ -7,7 +7,7 @@ use super::TransitionKind;
 /// What a recording contains instead of the requested transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contents {
-    /// A clause such as `0 processes started and 60 exited in 3.2 s; it looks like a shutdown. Try 'onoff shutdown
+    /// A clause such as `0 processes started and 60 exited in 3.2 s. It looks like a shutdown; try 'onoff shutdown
     /// FILE'`.
     pub found: String,
     /// Processes that were running when the recording started.
@@ -27,7 +27,7 @@ pub(crate) fn describe_instead(trace: &Trace, requested: TransitionKind) -> Cont
     let processes_ended = count(|_, end| end.is_some());
     let length = Duration::from_ns(trace.length_ns());
     let mut description = if trace.processes.is_empty() {
-        format!("no process event was recorded in {length}")
+        format!("no process events were recorded in {length}")
     } else {
         let noun = if processes_started == 1 { "process" } else { "processes" };
         format!("{processes_started} {noun} started and {processes_ended} exited in {length}")
@@ -49,7 +49,7 @@ pub(crate) fn describe_instead(trace: &Trace, requested: TransitionKind) -> Cont
         None
     };
     if let Some((transition, command)) = looks_like {
-        description += &format!("; it looks like a {transition}. Try 'onoff {command} FILE'");
+        description += &format!(". It looks like a {transition}; try 'onoff {command} FILE'");
     }
     Contents { found: description, processes_before, processes_started, processes_ended }
 }

@@ -117,7 +117,7 @@ fn axis_spans_reset_to_desktop() {
     assert_eq!(part_names("loader_load"), ["DHCP", "boot program"]);
     assert_eq!(part_names("loader"), ["configuration", "ramdisk"]);
     let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
-    let section = text.split("\nBoot on one axis").nth(1).unwrap().split("\n\n").next().unwrap();
+    let section = text.split("\nBoot timeline").nth(1).unwrap().split("\n\n").next().unwrap();
     insta::assert_snapshot!("boot_on_one_axis", section);
 }
 
@@ -151,7 +151,7 @@ fn ignores_capture_of_another_boot() {
             assert_ne!(stage["source"], "capture", "{stage}");
         }
         let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
-        assert!(text.contains("Capture: not on the axis."), "{text}");
+        assert!(text.contains("Capture: not on the timeline."), "{text}");
         kinds(&join["opposing"]).iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>()
     };
     // The same machine, one hour earlier.
@@ -236,7 +236,7 @@ fn tables_without_join_point() {
         let firmware = join(&axis, "firmware");
         assert_eq!((&firmware["joined"], kinds(&firmware["opposing"])), (&Value::Bool(false), vec![kind]));
         let text = folder.answer("boot boot.etl --firmware FBPT.bin");
-        assert!(text.contains(&format!("Firmware table: not on the axis. {reason}")), "{text}");
+        assert!(text.contains(&format!("Firmware table: not on the timeline. {reason}")), "{text}");
     }
 }
 
@@ -321,7 +321,7 @@ fn linux_boot_from_reset() {
     let text = folder.answer("boot linux --firmware FBPT.bin --capture boot.pcapng");
     insta::assert_snapshot!(
         "linux_boot_on_one_axis",
-        text.split("\nBoot on one axis").nth(1).unwrap().split("\n\n").next().unwrap()
+        text.split("\nBoot timeline").nth(1).unwrap().split("\n\n").next().unwrap()
     );
 
     // Tables of another machine contradict systemd.

@@ -67,7 +67,7 @@ fn separates_boots_by_computer() {
         let answer = folder.answer(&format!("boot syslog --boot {number}"));
         assert!(answer.contains(&format!("Slowest unit: slow.service, {duration}")), "{answer}");
         assert!(
-            answer.contains(&format!("This boot is of {host}; the recording also has boots of other computers")),
+            answer.contains(&format!("This boot is from {host}; the recording also has boots of other computers")),
             "{answer}"
         );
     }
@@ -75,7 +75,7 @@ fn separates_boots_by_computer() {
     assert!(list.contains("alpha") && list.contains("beta"), "{list}");
     // A single computer is not named, even if its host name changes during the boot.
     folder.file("syslog", text.replace("beta", "alpha").as_bytes());
-    assert!(!folder.answer("boot syslog").contains("This boot is of"));
+    assert!(!folder.answer("boot syslog").contains("This boot is from"));
 }
 
 #[test]

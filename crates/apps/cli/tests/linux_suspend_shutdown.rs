@@ -392,7 +392,7 @@ fn small_known_part_is_not_headline() {
     assert!(lines[0].contains("suspend not recorded"), "{}", lines[0]);
     assert_eq!(
         lines[1],
-        "Unknown: 2.94 s between freeze processes and thaw processes (including the time asleep), without any record."
+        "Unknown: 2.94 s between freeze processes and thaw processes (including the time asleep) without any record."
     );
     // With the ACPI lines, the device phases have durations, but no device names.
     let acpi = SPARSE_LOG.replace("s2idle", "deep").replace(

@@ -166,7 +166,7 @@ fn rejects_empty_results_and_invalid_options() {
         ("processes boot.etl --sort weight", 64, "--sort: no column 'weight'; columns are image,"),
         ("processes boot.etl --range 5000s 6000s", 2, "is outside the recording"),
         ("processes boot.etl --range 1s soon", 64, "'soon' is not a time"),
-        ("cpu boot.etl --by module", 2, "no CPU usage in this recording; not recorded: profile samples"),
+        ("cpu boot.etl --by module", 2, "no CPU usage in this recording. Not recorded: profile samples"),
         (
             "interrupts boot.etl --process System",
             64,

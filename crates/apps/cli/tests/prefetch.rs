@@ -44,7 +44,7 @@ fn volume_lists_read_and_missing_files() {
     let text = volume().answer("prefetch c");
     for line in [
         "2 launch plans of at most 1,024 (Windows 8 or 8.1).",
-        "Together, they read 152 KiB from 3 files; 1 of them are shared (120 KiB).",
+        "Together, they read 152 KiB from 3 files, 1 of them shared (120 KiB).",
         "Boot read-ahead is trained: 3 boots in the ReadyBoot traces.",
         "1 file missing",
         "1 file read in every boot.",

@@ -145,9 +145,9 @@ fn reports_longest_and_reason() {
             "shutdown-slow-console.toml",
             "slow_shutdown.exe",
             false,
-            "console program, terminated after its 5.00 s time-out",
+            "console program, terminated after its 5.00 s timeout",
         ),
-        ("shutdown-hung-window.toml", "unsaved.exe", true, "GUI program, terminated after its 5.00 s time-out"),
+        ("shutdown-hung-window.toml", "unsaved.exe", true, "GUI program, terminated after its 5.00 s timeout"),
     ] {
         let folder = Folder::boot(scenario);
         let report = report(&folder);
@@ -270,5 +270,5 @@ fn boot_is_not_a_shutdown() {
     let (code, message) = folder.failure("shutdown boot.etl");
     assert_eq!(code, 2);
     assert!(message.contains("no shutdown in this recording ("), "{message}");
-    assert!(message.contains("it looks like a boot. Try 'onoff boot FILE'"), "{message}");
+    assert!(message.contains("It looks like a boot; try 'onoff boot FILE'"), "{message}");
 }

@@ -318,7 +318,7 @@ fn rejects_unanswerable_queries_with_reason() {
         ("--process nobody.exe", "no such process in this recording"),
         ("--thread 99999", "no such thread in this recording"),
         ("--service Nobody", "no such service"),
-        ("--device Nobody", "no request to such a device in this recording"),
+        ("--device Nobody", "no request to this device in this recording"),
         ("--phase Nobody", "no such phase"),
         ("--process victim.exe --min 900000", "no wait took"),
         ("--process victim.exe --at yesterday", "is not a time"),

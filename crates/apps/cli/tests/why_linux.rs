@@ -229,7 +229,7 @@ fn reports_service_start_and_wait_before_it() {
     assert_eq!(step["waiters"], json!([1]));
     assert_eq!(step["service"]["ready_ns"], 23_250 * MS);
     let text = folder.answer("why linux --service multi-user.target");
-    assert!(text.contains("The wait of service multi-user.target to start took 6.19 s"));
+    assert!(text.contains("The wait for service multi-user.target to start took 6.19 s"));
     assert!(text.contains("thread 1 → 217 (sleep) of sleep (217) waited for a timer"), "{text}");
 }
 

@@ -259,7 +259,7 @@ impl Session {
 fn no_rows(trace: &Trace, list: &impl TableReport) -> QueryError<ListError> {
     let linux_message = list.empty_message_on_linux().filter(|_| trace.system.kind == SystemKind::Linux);
     let reason = linux_message.map_or_else(|| list.empty_message(), str::to_owned);
-    QueryError::Unanswerable(ListError::NoRows(format!("{reason}; {}", describe_recording(trace))))
+    QueryError::Unanswerable(ListError::NoRows(format!("{reason}. {}", describe_recording(trace))))
 }
 
 /// Describes the recording in an error message.
@@ -268,5 +268,5 @@ fn describe_recording(trace: &Trace) -> String {
         "" => "an unnamed session",
         name => name,
     };
-    format!("recorded by {recorder} over {}; 'onoff info' shows the contents", duration(trace.length_ns()))
+    format!("Recorded by {recorder} over {}; 'onoff info' shows the contents", duration(trace.length_ns()))
 }

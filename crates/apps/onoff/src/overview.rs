@@ -139,7 +139,7 @@ impl Session {
         let name = match names.as_slice() {
             [] => String::new(),
             [name] => (*name).to_owned(),
-            [first, remaining @ ..] => format!("{first} and {} more", counted(remaining.len() as u64, "file")),
+            [first, remaining @ ..] => format!("{first} and {}", counted(remaining.len() as u64, "more file")),
         };
         Overview { name, kind: format!("{kind}, {}", size(bytes)), machine, lines: lines.lines, without_data }
     }

@@ -104,7 +104,7 @@ fn resume_includes_network() {
         assert!((ms_since_resume(wireless.associated_ns) - 1_800).abs() <= 1, "{wireless:?}");
         assert!((ms_since_resume(wireless.address_ns) - 2_500).abs() <= 1, "{wireless:?}");
         assert!((wireless.took_ns.unwrap() - 2_500 * MS).abs() < 30 * MS, "{wireless:?}");
-        assert!(text.contains("Network, after the start of the resume: wlan0 associated 1.8"), "{text}");
+        assert!(text.contains("Network, times from the start of the resume: wlan0 associated 1.8"), "{text}");
     }
     // Interface changes long before or after do not belong to the resume.
     let (sleep, text) = sleep(self::simulated(|_| {}).files.all_files());

@@ -121,8 +121,8 @@ fn text_begins_with_the_summary() {
     assert_eq!(lines[2], "Asleep for 300 s in S3.");
     for expected in [
         "1 application, 472 ms in total, plus 848 ms outside them (usually the display fading out)",
-        "the trace clock missed 299 s of it",
-        "Asleep for 300 s by wall-clock time from start to end, minus suspend and resume; the trace clock counted 1.00 s of it.",
+        "the trace clock missed 299 s of the sleep",
+        "Asleep for 300 s (wall-clock time from start to end, minus suspend and resume); the trace clock counted 1.00 s.",
         "did not respond within 30.0 s",
         "Cross-check",
         "PostResume: ",

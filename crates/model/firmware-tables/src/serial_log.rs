@@ -111,7 +111,7 @@ pub(super) fn add(name: &str, log: &str, collector: &mut FirmwareTableCollector)
 fn add_boots(name: &str, boots: &[LoggedTimes], dropped_boots: u64, collector: &mut FirmwareTableCollector) {
     if boots.len() > 1 && collector.selected_boot == 0 {
         let count = boots.len() as u64 + dropped_boots;
-        let text = format!("the log has {count} boots; the last one is used. Use --boot -1 for the one before it");
+        let text = format!("the log has {count} boots; the last one is used. Use --boot -1 for the previous one");
         collector.add_problem(FirmwareProblemKind::SeveralBoots, Severity::Notice, name.to_owned(), text, 0);
     }
     for (boot, age) in boots.iter().zip((0..boots.len() as i64).rev()) {

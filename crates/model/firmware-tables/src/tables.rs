@@ -73,8 +73,8 @@ pub(super) fn convert_checkpoints(
         ("the end of reset", times.reset_end_ns),
         ("the loader load", times.loader_load_ns),
         ("the loader start", times.loader_start_ns),
-        ("the call of ExitBootServices", times.exit_start_ns),
-        ("the return of ExitBootServices", times.exit_end_ns),
+        ("the call to ExitBootServices", times.exit_start_ns),
+        ("the return from ExitBootServices", times.exit_end_ns),
     ];
     let times = stored.map(|(description, ns)| collector.time_ns(ns, description, place));
     let mut checkpoints = FirmwareCheckpoints::from_stored(times.map(|time| time.unwrap_or(0)));

@@ -15,7 +15,7 @@ use super::processes::ProcessTracker;
 
 counters! {
     STACKS_DROPPED = "stacks_dropped", Error, [Stacks],
-        "call stacks that did not fit in memory were dropped";
+        "Call stacks that did not fit in memory were dropped.";
 }
 
 /// The start of a unit from `systemd-analyze critical-chain`. Kept until all parts are read: only then is it known when

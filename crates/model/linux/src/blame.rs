@@ -18,9 +18,9 @@ const MAX_DISTANCE_NS: u64 = 1_000_000_000;
 
 counters! {
     UNPLACED = "blamed_units_unplaced", Notice, [ServiceTransitions],
-        "units listed by systemd-analyze blame were skipped because nothing in the recording shows when they started; add the output of 'systemctl show'";
+        "Units listed by systemd-analyze blame were skipped because nothing in the recording shows when they started. Add the output of 'systemctl show'.";
     UNREADABLE = "blame_lines_unreadable", Notice, [ServiceTransitions],
-        "lines of systemd-analyze blame were skipped: not a duration and a unit, or too many lines";
+        "Lines of systemd-analyze blame were skipped: not a duration and a unit, or too many lines.";
 }
 
 /// True if the first lines are a duration and a unit.

@@ -21,9 +21,9 @@ const MAX_PROCESSES: usize = 1 << 20;
 
 counters! {
     UNREADABLE = "bootchart_lines_unreadable", Notice, [Processes],
-        "lines of bootchart's proc_ps.log were skipped: not a process sample, or too many processes";
+        "Lines of bootchart's proc_ps.log were skipped: not a process sample, or too many processes.";
     TOTALS_SKIPPED = "bootchart_totals_skipped", Notice, [],
-        "bootchart's CPU and disk totals (proc_stat.log, proc_diskstats.log) were skipped: they are not broken down by process";
+        "Bootchart's CPU and disk totals (proc_stat.log, proc_diskstats.log) were skipped: they are not broken down by process.";
 }
 
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {

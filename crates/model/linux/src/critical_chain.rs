@@ -30,9 +30,9 @@ const SNIFF_LINES: usize = 12;
 
 counters! {
     UNREADABLE = "critical_chain_lines_unreadable", Notice, [ServiceTransitions],
-        "lines of systemd-analyze critical-chain were skipped: not a unit with its times, or too many lines";
+        "Lines of systemd-analyze critical-chain were skipped: not a unit with its times, or too many lines.";
     BEGIN_UNKNOWN = "user_space_begin_unknown", Warning, [Milestones],
-        "the start of user space was not recorded: times count from there, and firmware, loader, kernel and initramfs times are unknown. Add the output of 'systemd-analyze time'";
+        "The start of user space was not recorded: times count from there, and firmware, loader, kernel and initramfs times are unknown. Add the output of 'systemd-analyze time'.";
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use onoff_firmware_tables::{measurements, read_parts};
 
 counters! {
     UNREADABLE = "loader_times_unreadable", Warning, [Milestones],
-        "an EFI variable with the loader's times is not a number, so firmware and loader times are unknown";
+        "An EFI variable with the loader's times is not a number, so firmware and loader times are unknown.";
     FAULTS = "firmware_table_faults", Warning, [Milestones],
-        "the firmware performance tables have contradictory values; 'onoff firmware' lists them";
+        "The firmware performance tables have contradictory values; 'onoff firmware' lists them.";
 }
 
 const NS_PER_US: i64 = 1000;

@@ -10,21 +10,21 @@ const MAX_LAG_US: i64 = 600_000_000;
 
 counters! {
     UNREADABLE = "journal_entries_unreadable", Warning, [ServiceTransitions, Milestones],
-        "unreadable journal lines were skipped";
+        "Unreadable journal lines were skipped.";
     WHOLE_SECONDS = "journal_times_whole_seconds", Warning, [ServiceTransitions, Milestones],
-        "the log has whole seconds only, so durations are accurate to one second; use 'journalctl -o short-monotonic' or '-o export'";
+        "The log has whole seconds only, so durations are accurate to one second. Use 'journalctl -o short-monotonic' or '-o export'.";
     START_UNKNOWN = "journal_kernel_start_unknown", Warning, [ServiceTransitions, Milestones],
-        "boots in a log without the kernel's start time: times count from the first line of the log; use 'journalctl -o short-monotonic' or '-o export'";
+        "The log does not show the kernel's start time, so times count from its first line. Use 'journalctl -o short-monotonic' or '-o export'.";
     TRUNCATED = "journal_truncated", Warning, [ServiceTransitions, Milestones],
-        "the journal ends within an entry; export it again with 'journalctl -o export'";
+        "The journal ends within an entry. Export it again with 'journalctl -o export'.";
     NOT_CLOSED = "journal_files_not_closed", Notice, [],
-        "journal files were not closed: the machine was running or lost power";
+        "Journal files were not closed: the machine was running or lost power.";
     DAMAGED = "journal_files_damaged", Warning, [ServiceTransitions, Milestones],
-        "journal files are truncated or have a damaged entry list; entries were recovered by scanning all objects";
+        "Journal files are truncated or have a damaged entry list; entries were recovered by scanning all objects.";
     ENTRIES_MISSING = "journal_entries_missing", Warning, [ServiceTransitions, Milestones],
-        "entries of damaged journal files were skipped";
+        "Entries of damaged journal files were skipped.";
     FIELDS_MISSING = "journal_fields_missing", Warning, [ServiceTransitions, Milestones],
-        "unreadable or oversized fields of journal entries were skipped";
+        "Unreadable or oversized fields of journal entries were skipped.";
 }
 
 /// Problems found in a journal.

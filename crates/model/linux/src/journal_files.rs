@@ -14,9 +14,9 @@ const TABLES: &[TableName] = &[TableName::ServiceTransitions, TableName::Milesto
 
 counters! {
     UNREADABLE_FILES = "journal_files_unreadable", Warning, TABLES,
-        "unreadable journal files were skipped: damaged beyond use, or of a newer format";
+        "Unreadable journal files were skipped: damaged beyond use, or of a newer format.";
     TEXTS_SKIPPED = "journal_texts_skipped", Notice, [],
-        "text journals were skipped because the recording has a journal with more precise times";
+        "Text journals were skipped because the recording has a journal with more precise times.";
 }
 
 /// One journal: all binary files of a recording, or one file of another format.

@@ -73,9 +73,9 @@ const MAX_HANDOVER_NS: i64 = 1_000_000_000;
 
 counters! {
     ENDS_IN_JOURNAL = "units_end_in_the_journal", Notice, [ServiceTransitions],
-        "units started in the kernel log but finished after journald took over; add the output of 'journalctl -b -o export'";
+        "Units started in the kernel log but finished after journald took over. Add the output of 'journalctl -b -o export'.";
     END_NOT_RECORDED = "unit_ends_not_recorded", Notice, [ServiceTransitions],
-        "unit starts without a recorded end were skipped, although the service manager later reported that all startup jobs were done";
+        "Unit starts without a recorded end were skipped, although the service manager later reported that all startup jobs were done.";
 }
 
 /// The last unit of an initramfs, by name and, for journals without fields, by description. It hands the machine to the

@@ -92,9 +92,9 @@ pub use recognition::{advice, is_firmware_table, is_informational, is_part, part
 
 counters! {
     OTHER_LOGS = "kernel_logs_of_other_boots", Notice, [],
-        "kernel logs of other boots in the same folder or archive, such as /var/log/dmesg.0, were skipped; open them separately";
+        "Kernel logs of other boots in the same folder or archive, such as /var/log/dmesg.0, were skipped. Open them separately.";
     FILES_SKIPPED = "files_skipped", Notice, [],
-        "files in the folder or archive were skipped because they are unreadable or not part of a recording";
+        "Files in the folder or archive were skipped because they are unreadable or not part of a recording.";
 }
 
 /// Reads a recording into the requested tables.

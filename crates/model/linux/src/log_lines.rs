@@ -17,7 +17,7 @@ pub(super) const TEXT: &str = "text";
 
 counters! {
     TOO_MANY = "log_lines_skipped", Warning, [Events],
-        "the journal has too many lines of this boot to list them all; units and phases include all lines";
+        "The journal has too many lines of this boot to list them all; units and phases include all lines.";
 }
 
 /// Maximum number of listed lines per boot.

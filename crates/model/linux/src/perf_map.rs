@@ -18,7 +18,7 @@ const MODULE: &str = "[JIT]";
 
 counters! {
     UNREADABLE = "perf_map_lines_unreadable", Notice, [Methods],
-        "lines of a perf-PID.map were skipped: not an address, length and name, or too many; call stacks show addresses for these functions";
+        "Lines of a perf-PID.map were skipped: not an address, length and name, or too many; call stacks show addresses for these functions.";
 }
 
 /// Parses the process id in the file name.

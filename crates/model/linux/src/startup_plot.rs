@@ -23,7 +23,7 @@ const MAX_UNITS: usize = 100_000;
 
 counters! {
     UNREADABLE = "chart_units_unreadable", Notice, [ServiceTransitions],
-        "units in the chart of systemd-analyze plot were skipped: no readable bar, or too many units";
+        "Units in the chart of systemd-analyze plot were skipped: no readable bar, or too many units.";
 }
 
 /// Comment near the beginning of the file.

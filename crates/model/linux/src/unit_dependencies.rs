@@ -10,7 +10,7 @@ const MAX_DEPENDENCIES: usize = 4_000_000;
 
 counters! {
     TOO_MANY = "unit_dependencies_too_many", Warning, [ServiceDependencies],
-        "too many unit dependencies; the rest were skipped, so dependency waits may be missing";
+        "Too many unit dependencies; the rest were skipped, so dependency waits may be missing.";
 }
 
 #[derive(Debug, Default)]

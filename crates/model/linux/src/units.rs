@@ -23,7 +23,7 @@ const MAX_PROCESSES: usize = 64;
 
 counters! {
     WITHOUT_NAME = "units_without_name", Notice, [ServiceTransitions],
-        "unit property blocks without 'Id=' were skipped; record all properties with 'systemctl show \"*\"'";
+        "Unit property blocks without 'Id=' were skipped. Record all properties with 'systemctl show \"*\"'.";
 }
 
 /// The properties that are used. Times are µs since the kernel's start, 0 for never.

@@ -4,9 +4,9 @@ use onoff_trace::counters;
 
 counters! {
     pub(super) EVENTS_LOST = "events_lost_by_recorder", Error, [],
-        "Events dropped by the recorder, as reported by it. Record again with more or larger buffers.";
+        "Events the recorder dropped, according to its own count. Record again with more or larger buffers.";
     pub(super) BUFFERS_LOST = "buffers_lost_by_recorder", Error, [],
-        "Buffers the recorder could not write, as reported by it. Record to a faster disk.";
+        "Buffers the recorder could not write, according to its own count. Record to a faster disk.";
     pub(super) SHORT_PAYLOAD = "short_payload", Warning, [],
         "Kernel events with a payload shorter than the layout of their version. They are not in any table.";
     pub(super) CONFIGURATION_LEFT_OUT = "configuration_left_out", Warning, [],

@@ -225,7 +225,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
         if let Some(time_ns) = time_out.at_ns {
             let limit = time_out
                 .limit_ns
-                .map_or_else(|| "its time-out".to_owned(), |ns| format!("its time-out of {}", duration(ns)));
+                .map_or_else(|| "its timeout".to_owned(), |ns| format!("its timeout of {}", duration(ns)));
             let certainty = if time_out.certainty == Certainty::Measured { "" } else { " (inferred)" };
             ticks.push(PageTick { time_ns, label: format!("{owner} reached {limit}{certainty}") });
         }
@@ -243,7 +243,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
             if let (Some(start_ns), Some(limit_ns)) =
                 (shutdown.service_shutdown.start_ns, shutdown.service_time_out.limit_ns)
             {
-                let label = format!("Service time-out of {} ({})", duration(limit_ns), shutdown.service_time_out.rule);
+                let label = format!("Service timeout of {} ({})", duration(limit_ns), shutdown.service_time_out.rule);
                 ticks.push(PageTick { time_ns: start_ns.saturating_add(limit_ns), label });
             }
         }

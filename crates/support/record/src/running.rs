@@ -84,7 +84,8 @@ pub fn inspect(machine: &mut dyn Machine, scope: Scope) -> RunningSystem {
         (&["systemctl", "show", "--no-pager", "--all", "*"][..], "show-units.txt"),
     ] {
         if let Err(reason) = add_output(machine, line, name, &mut system) {
-            let remedy = "requires systemd as process 1; without it only the journal and the kernel log are available";
+            let remedy =
+                "use a system with systemd as process 1; on others, only the journal and the kernel log are available";
             system.unreadable.push(UnreadableData { problem: format!("systemd's times: {reason}"), remedy });
             break;
         }
@@ -95,7 +96,7 @@ pub fn inspect(machine: &mut dyn Machine, scope: Scope) -> RunningSystem {
     {
         system
             .unreadable
-            .push(UnreadableData { problem: format!("kernel log: {reason}"), remedy: "sudo dmesg > dmesg.txt" });
+            .push(UnreadableData { problem: format!("kernel log: {reason}"), remedy: "run 'sudo dmesg > dmesg.txt'" });
     }
     // These only add names and a description of the machine.
     let _ = add_output(machine, &["uname", "-a"], "uname", &mut system);
@@ -145,7 +146,7 @@ fn find_journals(machine: &dyn Machine, system: &mut RunningSystem) {
         system.unreadable.push(UnreadableData { problem, remedy: "check 'systemctl status systemd-journald'" });
     } else if !is_persistent {
         let problem = "journal of earlier boots: the journal is not kept across restarts".to_owned();
-        let remedy = "'sudo mkdir -p /var/log/journal && sudo systemctl restart systemd-journald' makes it persistent";
+        let remedy = "to keep it, run 'sudo mkdir -p /var/log/journal && sudo systemctl restart systemd-journald'";
         system.unreadable.push(UnreadableData { problem, remedy });
     }
 }

@@ -47,7 +47,7 @@ impl UnknownCause {
             Self::NoReadyEvent => "no ready-thread event was recorded for the end of the wait",
             Self::Interrupt => "an unrecorded interrupt (timer or device) ended the wait",
             Self::NoEvents => "the thread never ran in the recording",
-            Self::Cycle => "the chain returns to a thread that waits for it: contradictory events",
+            Self::Cycle => "contradictory events (the chain returns to a thread that is already in it)",
             Self::TooLong => "too many steps in the chain",
             Self::BeforeRecording => "the wait began before the recording, and its end was not recorded",
             Self::UnknownCreator => "the creator of the thread was not recorded",

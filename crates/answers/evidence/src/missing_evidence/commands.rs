@@ -41,7 +41,7 @@ pub(super) fn commands(transition: TransitionKind, missing: &[&Question]) -> Vec
             }
             commands.push(command(
                 "xbootmgr",
-                "everything, three boots",
+                "everything (three boots)",
                 &["xbootmgr -trace boot -numRuns 3 -traceFlags BASE+CSWITCH -resultPath C:\\traces"],
             ));
         }
@@ -49,7 +49,7 @@ pub(super) fn commands(transition: TransitionKind, missing: &[&Question]) -> Vec
             commands.push(xperf(&flags, &providers));
             commands.push(command(
                 "xbootmgr",
-                "everything, three shutdowns",
+                "everything (three shutdowns)",
                 &["xbootmgr -trace shutdown -numRuns 3 -traceFlags BASE+CSWITCH -resultPath C:\\traces"],
             ));
         }
@@ -57,7 +57,7 @@ pub(super) fn commands(transition: TransitionKind, missing: &[&Question]) -> Vec
             commands.push(xperf(&flags, &providers));
             commands.push(command(
                 "xbootmgr",
-                "everything; use 'hibernate' instead of 'standby' for hibernation",
+                "everything (for hibernation, replace 'standby' with 'hibernate')",
                 &["xbootmgr -trace standby -traceFlags BASE+CSWITCH -resultPath C:\\traces"],
             ));
         }
@@ -102,7 +102,7 @@ fn autologger(providers: &[&Provider]) -> RecordingCommand {
         .collect();
     RecordingCommand {
         tool: "logman".to_owned(),
-        purpose: "the missing providers, at every boot until you delete the session".to_owned(),
+        purpose: "the missing providers at every boot until you delete the session".to_owned(),
         lines,
     }
 }

@@ -109,18 +109,18 @@ impl UnknownFact {
             Self::SessionEnds => "when each session ended, and how long each application took",
             Self::WindowsAskedToClose => "which windows were asked to close, and which programs were terminated",
             Self::ServiceStops => "stop time of each service",
-            Self::ShutdownRequest => "the shutdown request, pre-shutdown services, and the request to the kernel",
+            Self::ShutdownRequest => "the shutdown request, preshutdown services, and the request to the kernel",
             Self::KernelShutdownSteps => "kernel steps: file systems, registry, devices",
             Self::LogoffSubscribers => "Winlogon subscribers at logoff",
             Self::SleepPhases => "phases, and the time of each application, service and device",
-            Self::ResumeName => "name of the resume as reported by Windows, and its idle detection",
+            Self::ResumeName => "kind of resume reported by Windows, and its idle detection",
             Self::DevicePowerRequests => "device power requests",
             Self::NetworkFiles => "network file access",
             Self::DeferredProcedureCalls => "time in deferred procedure calls (DPCs)",
             Self::LinuxStartParts => "start and end of the parts of the boot",
             Self::UnitStarts => "which units started, and how long each took",
             Self::OtherUnits => "the remaining units, and failed starts",
-            Self::ExactUnitTimes => "exact unit times (times of log messages are used instead)",
+            Self::ExactUnitTimes => "exact unit times (log times are used instead)",
             Self::UnitStartOrder => "which unit waited for which",
             Self::FirmwareAndLoader => "time in the firmware and the loader",
             Self::LinuxSettling => "CPU usage, and when the computer became idle",
@@ -129,9 +129,9 @@ impl UnknownFact {
             Self::UnitStops => "stop time of each unit",
             Self::UnitStopOrder => "which unit waited for which (the order of stops is used instead)",
             Self::AfterUnits => "what happened after all units had stopped (the journal ends earlier)",
-            Self::MachineStopped => "when the machine stopped, and how long the kernel took for its devices",
+            Self::MachineStopped => "when the machine stopped, and how long the kernel took to shut down devices",
             Self::LinuxProcessorsAtShutdown => "CPU usage",
-            Self::Signals => "which process was sent a termination signal, and how long it took to exit",
+            Self::Signals => "which processes were sent a termination signal, and how long they took to exit",
             Self::LinuxSleepPhases => "exact phase times (the kernel log is used instead)",
             Self::LinuxDeviceCallbacks => "time of each device",
             Self::LinuxProcessorsInSleep => "CPU usage, when tasks were frozen, and when the computer became idle",
@@ -145,9 +145,9 @@ impl UnknownFact {
     /// Windows, whose source is in [`MissingEvidence`](crate::missing_evidence::MissingEvidence).
     #[must_use]
     pub const fn linux_source(self) -> Option<LinuxSource> {
-        const UNITS: &str = "systemctl show '*' > units.txt";
+        const UNITS: &str = "run \"systemctl show '*' > units.txt\"";
         let (part, record) = match self {
-            Self::LinuxStartParts => ("service manager timestamps", "systemctl show > manager.txt"),
+            Self::LinuxStartParts => ("service manager timestamps", "run 'systemctl show > manager.txt'"),
             Self::UnitStarts => ("unit properties and the journal", UNITS),
             Self::OtherUnits | Self::ExactUnitTimes => ("unit properties", UNITS),
             Self::UnitStartOrder => ("unit dependencies", UNITS),
@@ -157,56 +157,58 @@ impl UnknownFact {
             ),
             Self::LinuxSettling => (
                 "a trace (sched_switch)",
-                "trace_event=sched:sched_switch,sched:sched_waking,block on the kernel command line, then cat /sys/kernel/tracing/trace > trace.txt",
+                "boot with trace_event=sched:sched_switch,sched:sched_waking,block, then run 'cat /sys/kernel/tracing/trace > trace.txt'",
             ),
-            Self::LinuxDisksAtStart => {
-                ("disk requests (block_rq_issue, block_rq_complete)", "trace_event=block on the kernel command line")
-            }
-            Self::LinuxDrivers => {
-                ("initcalls and probes", "initcall_debug on the kernel command line, then dmesg > dmesg.txt")
-            }
+            Self::LinuxDisksAtStart => (
+                "disk requests (block_rq_issue, block_rq_complete)",
+                "boot with trace_event=block on the kernel command line",
+            ),
+            Self::LinuxDrivers => (
+                "initcalls and probes",
+                "boot with initcall_debug on the kernel command line, then run 'dmesg > dmesg.txt'",
+            ),
             Self::UnitStops => {
-                ("service manager messages about its units", "journalctl -b -1 -o export after the next boot")
+                ("service manager messages about units", "after the next boot, run 'journalctl -b -1 -o export'")
             }
-            Self::UnitStopOrder => ("unit dependencies", "systemctl show '*', before the shutdown"),
+            Self::UnitStopOrder => ("unit dependencies", "before the shutdown, run \"systemctl show '*' > units.txt\""),
             Self::AfterUnits => (
-                "messages of the last program (systemd-shutdown)",
-                "the kernel log, saved by a script in /usr/lib/systemd/system-shutdown/, the serial console or pstore",
+                "messages of systemd-shutdown, the last program",
+                "save the kernel log with a script in /usr/lib/systemd/system-shutdown/, the serial console or pstore",
             ),
             Self::MachineStopped => (
                 "the last line of the kernel log",
-                "the serial console, or pstore (console-ramoops) if the machine supports it",
+                "use the serial console, or pstore (console-ramoops) if the machine supports it",
             ),
             Self::LinuxProcessorsAtShutdown => (
                 "context switches (sched_switch)",
-                "a trace that runs until the end, with sched_switch and sched_process_exit",
+                "trace sched_switch and sched_process_exit until the end of the shutdown",
             ),
             Self::Signals => (
                 "signals (signal_generate)",
-                "trace-cmd record -e signal:signal_generate -e sched:sched_process_exit, saved by a script in /usr/lib/systemd/system-shutdown/",
+                "run 'trace-cmd record -e signal:signal_generate -e sched:sched_process_exit', and save the trace with a script in /usr/lib/systemd/system-shutdown/",
             ),
             Self::LinuxSleepPhases => (
                 "phase trace (suspend_resume)",
-                "trace-cmd record -e power -e sched -e block -e irq, or those events in /sys/kernel/tracing",
+                "run 'trace-cmd record -e power -e sched -e block -e irq', or enable these events in /sys/kernel/tracing",
             ),
             Self::LinuxDeviceCallbacks => (
                 "device callbacks (device_pm_callback)",
-                "trace-cmd record -e power:device_pm_callback_start -e power:device_pm_callback_end, or echo 1 > /sys/power/pm_print_times",
+                "run 'trace-cmd record -e power:device_pm_callback_start -e power:device_pm_callback_end' or 'echo 1 > /sys/power/pm_print_times'",
             ),
             Self::LinuxProcessorsInSleep => {
-                ("context switches (sched_switch)", "trace-cmd record -e sched:sched_switch")
+                ("context switches (sched_switch)", "run 'trace-cmd record -e sched:sched_switch'")
             }
             Self::LinuxDisks => (
                 "disk requests (block_rq_issue, block_rq_complete)",
-                "trace-cmd record -e block:block_rq_issue -e block:block_rq_complete",
+                "run 'trace-cmd record -e block:block_rq_issue -e block:block_rq_complete'",
             ),
             Self::TimeAsleep => (
                 "a clock that keeps running during sleep",
-                "readings of CLOCK_BOOTTIME before and after, the journal, or echo 1 > /sys/power/pm_debug_messages",
+                "read CLOCK_BOOTTIME before and after the sleep, keep the journal, or run 'echo 1 > /sys/power/pm_debug_messages'",
             ),
             Self::WakeSource => (
                 "wakeup source",
-                "trace-cmd record -e power:wakeup_source_activate, or echo 1 > /sys/power/pm_debug_messages",
+                "run 'trace-cmd record -e power:wakeup_source_activate' or 'echo 1 > /sys/power/pm_debug_messages'",
             ),
             Self::FirmwareOfResume => {
                 ("firmware sleep times (S3 performance table)", "copy /sys/firmware/acpi/fpdt, if the machine has it")

@@ -19,13 +19,12 @@ impl Display for Rule {
             Self::PhaseEnds { phase } => write!(formatter, "the end of {}", phase.as_str()),
             Self::FromSubsystemToProgram { ordinal, program } => {
                 let ordinal_text = ordinal_word(*ordinal);
-                let start_text = format_args!("from the end of the {ordinal_text} execution of csrss.exe");
-                write!(formatter, "{start_text} to the execution of {program} by the session manager")
+                write!(formatter, "from the {ordinal_text} csrss.exe start to the {program} start")
             }
             Self::FromSubsystemStartToProgramStart { ordinal, program } => {
                 let ordinal_text = ordinal_word(*ordinal);
                 write!(formatter, "from the {ordinal_text} start of csrss.exe to the start of {program}")?;
-                formatter.write_str(" (an upper bound: includes the start of csrss.exe itself)")
+                formatter.write_str(" (an upper bound: includes starting csrss.exe)")
             }
             Self::UnitReached { unit } => write!(formatter, "{unit} reached"),
             Self::KindKernelRestarts { event } => write!(formatter, "the requested action was restart ({event})"),
@@ -49,7 +48,7 @@ impl Display for Rule {
                 write!(formatter, "{wanted}; unknown because CPU usage was not recorded")
             }
             Self::MoreIdleTime { idle_ns } => {
-                write!(formatter, "{} more idle time before the end of the recording", Duration::from_ns(*idle_ns))
+                write!(formatter, "{} more of idle time before the end of the recording", Duration::from_ns(*idle_ns))
             }
             Self::FirmwareMeasurement { name } => write!(formatter, "firmware measurement {name}"),
             Self::FirmwarePhaseStart { name } => {
@@ -78,8 +77,8 @@ impl Rule {
             Self::None => "",
             Self::NotFound => "no rule matched",
             Self::ImageWithinSleep => {
-                "the restored kernel saw neither; the time asleep includes writing the image, power off, firmware, loader, and the \
-                 kernel that read the image"
+                "the restored kernel ran during neither. The time asleep includes writing the image, power-off, firmware, loader, \
+                 and the kernel that read the image"
             }
             Self::AutoStartBegins => "the start of auto-start services, from the service control manager",
             Self::AutoStartEnds => "the end of auto-start services, from the service control manager",
@@ -90,27 +89,27 @@ impl Rule {
             Self::DevicePhaseEnds => "the end event of the phase",
             Self::LastOperationEnds => "the end of its last operation",
             Self::KernelRecordsFirmwareTime => {
-                "time before the boot manager as recorded by the kernel, taken as milliseconds"
+                "time before the boot manager, recorded by the kernel (unit assumed to be ms)"
             }
             Self::FirmwareTableInRecording => {
                 "firmware performance table: from processor reset to the start of the boot manager"
             }
-            Self::KernelRecordsBootManagerTime => "boot manager time as recorded by the kernel, taken as milliseconds",
-            Self::LoaderStartAndEnd => "loader start and end as recorded by the loader",
-            Self::KernelRecordsUserInput => "user input time as recorded by the kernel, taken as milliseconds",
+            Self::KernelRecordsBootManagerTime => "boot manager time recorded by the kernel (unit assumed to be ms)",
+            Self::LoaderStartAndEnd => "start and end recorded by the loader",
+            Self::KernelRecordsUserInput => "user input time recorded by the kernel (unit assumed to be ms)",
             Self::FirmwareTableGiven => {
-                "given firmware performance table: from processor reset to the start of the boot manager"
+                "firmware performance table that was passed: from processor reset to the start of the boot manager"
             }
             Self::ExitBootServicesIsKernelStart => {
-                "ExitBootServices return taken as the kernel start; the time between them is not measured"
+                "the return from ExitBootServices is taken as the kernel start; the time between them is not measured"
             }
-            Self::NotPlacedContradicted => "not on the time axis: the recording contradicts these times",
+            Self::NotPlacedContradicted => "not on the timeline: the recording contradicts these times",
             Self::NotPlacedUnknown => {
-                "not on the time axis: the return of ExitBootServices or the kernel start is unknown"
+                "not on the timeline: the return from ExitBootServices or the kernel start is unknown"
             }
             Self::NotRecorded => "not recorded",
             Self::KernelRecordsUserInputAtResumeLoader => {
-                "user input time at the resume loader, as recorded by the kernel"
+                "user input time at the resume loader, recorded by the kernel"
             }
             Self::FromMemoryImageToDesktop => "from the first record after the memory image was read to the desktop",
             Self::IdleCountNeedsDesktop => {
@@ -145,7 +144,7 @@ impl Rule {
             Self::LoaderStarts => "the start of the loader",
             Self::KernelClockStarts => "the start of the kernel's clock",
             Self::LastInitcallEnds => "the end of the last initcall",
-            Self::DefaultTargetIsAlias => "default.target is an alias of it",
+            Self::DefaultTargetIsAlias => "default.target is an alias of this target",
             Self::HighestStandardTarget => "the highest standard target that was reached",
             Self::KernelLastLine => "the last line of the kernel log",
             Self::ShutdownRequested => "the shutdown request",
@@ -170,7 +169,7 @@ impl Rule {
             Self::FirstResumePhaseStarts => "the start of the first resume phase",
             Self::ProcessesThawed => "processes being thawed",
             Self::SleepStateEnteredAndExited => "the machine entering and leaving the sleep state",
-            Self::SleepStateNotEntered => "the machine did not sleep, or entering the sleep state was not recorded",
+            Self::SleepStateNotEntered => "the machine did not sleep, or the start of the sleep was not recorded",
             Self::SleepOnTimeAxis => {
                 "from entering to leaving the sleep state (the clock keeps running in suspend-to-idle)"
             }
@@ -181,7 +180,7 @@ impl Rule {
             Self::NoClockDuringSleep => "CLOCK_MONOTONIC stops during sleep, and no other clock was recorded",
             Self::ResumeEndNotRecorded => "the end of the resume is not in the recording",
             Self::ImageAndClockNotRecorded => {
-                "the restored kernel saw neither, and no clock that keeps running was recorded"
+                "the restored kernel ran during neither, and no clock that keeps running during sleep was recorded"
             }
             Self::LogLinesAroundDevices => {
                 "from the last log line before to the first one after; the log does not name the slow device"
@@ -210,7 +209,7 @@ impl Rule {
             Self::AfterUserSessions => "the start of the phase after the user sessions",
             Self::LastUserApplicationResponded => "the last response of a user's application",
             Self::LastUserProgramEnds => "the last exit of a user's program",
-            Self::PreShutdownNotified => "the notification of pre-shutdown services",
+            Self::PreShutdownNotified => "the notification of preshutdown services",
             Self::SystemSessionNotified => "the notification of the system session",
             Self::FirstServiceStopRequested => "the first service stop request after the user sessions",
             Self::SystemSessionShutdownEnds => "the end of the system session's shutdown",
@@ -224,15 +223,15 @@ impl Rule {
             Self::KernelActionUnknown => "the action requested from the kernel was not recorded",
             Self::NotPartOfFastStartup => "not part of a shutdown with fast startup",
             Self::NotPartOfLogoff => "not part of a logoff",
-            Self::PreShutdownNotification => "the pre-shutdown notification by the service control manager",
-            Self::NotificationBeforeShutdown => "the pre-shutdown notification",
+            Self::PreShutdownNotification => "the preshutdown notification by the service control manager",
+            Self::NotificationBeforeShutdown => "the preshutdown notification",
             Self::SystemSession => "the system session",
-            Self::PreShutdownNotificationEnds => "the end of the pre-shutdown notification",
+            Self::PreShutdownNotificationEnds => "the end of the preshutdown notification",
             Self::Given => "as given",
             Self::VersionNotRecorded => "the Windows version is not recorded",
             Self::TimeOutOfVista => "the Windows Vista default",
             Self::TimeOutOfWindows7 => "the Windows 7 default",
-            Self::TimeOutAfterWindows7 => "the default after Windows 7 (WaitToKillServiceTimeout may override it)",
+            Self::TimeOutAfterWindows7 => "the default since Windows 8, which WaitToKillServiceTimeout may override",
             Self::ModernStandbyEntered => "the entry into modern standby",
             Self::ModernStandbyExited => "the exit from modern standby",
             Self::KernelTransitionBegins => "the start of the transition in the kernel",
@@ -241,7 +240,7 @@ impl Rule {
             Self::SuspendNotRecorded => "the suspend, which is not in the recording",
             Self::FirstRecordAfterSleep => "the first record after the sleep",
             Self::KernelTransitionEnds => "the end of the transition in the kernel",
-            Self::KernelAccountAfterResume => "the kernel's own times, recorded after the resume",
+            Self::KernelAccountAfterResume => "the kernel's times, recorded after the resume",
             Self::ResumeNotRecorded => "the resume, which is not in the recording",
             Self::SuspendEnds => "the end of the suspend",
             Self::ResumeStarts => "the start of the resume",
@@ -249,9 +248,9 @@ impl Rule {
             Self::WallClockMinusSuspendAndResume => "wall-clock time from start to end, minus suspend and resume",
             Self::ClockAdjustedAfterSleep => "the clock adjustment after the sleep",
             Self::WallClockContradicts => {
-                "no rule matched: the wall-clock times leave no room for a sleep, so the clock was changed"
+                "no rule matched: the clock was changed, because the wall-clock times leave no room for a sleep"
             }
-            Self::KindModernStandby => "modern standby was entered or left",
+            Self::KindModernStandby => "modern standby was entered or exited",
             Self::KindFastStartupBySystem => "Windows reported a fast startup",
             Self::KindFastStartupByBootType => "the recorded boot type is fast startup",
             Self::KindImageWrittenBeforePowerOff => "a memory image was written before power-off",
@@ -274,15 +273,15 @@ impl Rule {
             Self::IdleCountNeedsResume => "idle counting starts at the end of the resume, but no rule found that time",
             Self::ResumeEndsOrDesktop => "the end of the resume, or the desktop",
             Self::StateEntered => "the entered state (Kernel-Power event 42)",
-            Self::KernelAccount => "the kernel's own times, to the millisecond",
-            Self::StartRecorded => "its recorded start",
-            Self::EndRecorded => "its recorded end",
-            Self::DurationByKernelAccount => "its duration from the kernel's own times",
+            Self::KernelAccount => "the kernel's times, in whole milliseconds",
+            Self::StartRecorded => "the start event of the phase",
+            Self::EndRecorded => "the end event of the phase",
+            Self::DurationByKernelAccount => "its duration from the kernel's times",
             Self::KernelAccountOfImageWrite => {
-                "the kernel's own time for writing the memory image, recorded after the resume"
+                "the kernel's time for writing the memory image, recorded after the resume"
             }
-            Self::FirstNotification => "the first notification in it",
-            Self::LastNotification => "the last notification in it",
+            Self::FirstNotification => "the first notification of the phase",
+            Self::LastNotification => "the last notification of the phase",
             Self::RequestToEndSession => "the request to end the session",
             Self::FirstApplicationNotifiedOfEnd => {
                 "the first notification of an application about the end of the session"
@@ -320,7 +319,7 @@ impl Rule {
             Self::NotifyingThread => "the thread that sent the notifications of the transition",
             Self::ThreadThatRan => "a thread that ran at that time (the thread that ended it was not recorded)",
             Self::ThreadThatRanBefore => "the last thread that ran before (the thread that ended it was not recorded)",
-            Self::ServiceManagerStartsIt => "the service manager, which starts it after the services before it",
+            Self::ServiceManagerStartsIt => "the service manager, which starts services in order",
             Self::SendingThread => "the thread that sent the request",
             // Phrases with arguments are written by `fmt`.
             Self::Between { .. }

@@ -15,9 +15,9 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         let (title, advice) = if exchange.address_probes > 0 {
             (
                 format!(
-                    "the offer came {} after the request; meanwhile {} checked whether the address is in use",
+                    "the offer came {} after the request; meanwhile {} (ARP or ping) checked whether the address is in use",
                     time(delay),
-                    plural(exchange.address_probes, "ARP request or ping"),
+                    plural(exchange.address_probes, "probe"),
                 ),
                 format!(
                     "turn off the address-in-use check of {server} if addresses are managed (dnsmasq: --no-ping; Windows DHCP: conflict detection attempts 0; ISC dhcpd: ping-check false)"

@@ -38,7 +38,7 @@ fn retry_finding(exchange: &DhcpExchange) -> Option<Finding> {
             format!("{family}: no server answered {}", plural(exchange.attempts, "request")),
             exchange.duration_ns,
             format!(
-                "no {family} server responds here: put the boot entry of the other IP version first, or start the server or relay"
+                "no {family} server responds here: put the boot entry for the other IP version first, or start the server or relay"
             ),
         );
     }

@@ -26,17 +26,14 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if smallest == u32::MAX || min_saving < MIN_COST_NS {
         return Vec::new();
     }
-    let blocks = if smallest == 1 {
-        "one block at a time, each acknowledged".to_owned()
-    } else {
-        format!("windows of {smallest} blocks")
-    };
+    let blocks =
+        if smallest == 1 { "one block per acknowledgment".to_owned() } else { format!("windows of {smallest} blocks") };
     let (low, high) = (time(min_saving).to_string(), time(max_saving).to_string());
     let saved = if low == high { low } else { format!("{low} to {high}") };
     vec![Finding {
         rule: "window_small",
         title: format!(
-            "{blocks}: transfers took {}; windows of {RECOMMENDED_WINDOW} blocks would save {saved}",
+            "transfers took {} with {blocks}; windows of {RECOMMENDED_WINDOW} blocks would save {saved}",
             time(spent)
         ),
         cost_ns: Some(min_saving),

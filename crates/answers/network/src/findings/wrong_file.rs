@@ -31,7 +31,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     };
     vec![Finding {
         rule: "wrong_file",
-        title: format!("the server refused {}{text}{suffix}, {} in total", first.file, time(cost)),
+        title: format!("the server refused the file {}{text}{suffix}, {} in total", first.file, time(cost)),
         cost_ns: Some(cost),
         stops_boot: false,
         advice: "put the file where the client expects it, correct the name in the DHCP or loader configuration, or stop the loader from looking for it".to_owned(),

@@ -98,7 +98,7 @@ fn failed(
 
 fn capture_ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64) -> Conclusion {
     let description = format!(
-        "the capture ends {} after the last message, before the dialogue was complete",
+        "the capture ends {} after the last message, before the exchange was complete",
         time(evidence.remaining_ns(last_ns))
     );
     Conclusion::unknown(
@@ -152,7 +152,7 @@ fn unacknowledged(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64
 /// Offers came, but the client accepted none.
 fn offers_not_accepted(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64) -> Conclusion {
     if exchange.boot_file.is_some() || is_truncated(evidence, exchange) {
-        let description = format!("offers came, but the client accepted none within {}", time(exchange.duration_ns));
+        let description = format!("the client received offers but accepted none within {}", time(exchange.duration_ns));
         return failed(
             Reason::NoBootFile,
             StageKind::Dhcp,

@@ -192,7 +192,11 @@ fn size_only(evidence: &Evidence<'_>, file: &FileTransfer) -> Option<Conclusion>
 }
 
 fn capture_ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64, description: &str) -> Conclusion {
-    let description = format!("{description}; the capture ends {} later", time(evidence.remaining_ns(last_ns)));
+    let end = match evidence.remaining_ns(last_ns) {
+        ..1_000_000 => "the capture ends there".to_owned(),
+        remaining_ns => format!("the capture ends {} later", time(remaining_ns)),
+    };
+    let description = format!("{description}; {end}");
     Conclusion::unknown(Reason::CaptureEnds, Some(stage), last_ns, description, CAPTURE_LONGER)
 }
 
@@ -261,7 +265,7 @@ fn transfer_failed(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Tran
     match file.outcome {
         Outcome::Refused => {
             let (code, text) = error.map_or((0, ""), |error| (error.code, error.text.as_str()));
-            let description = format!("the server refused {name}: {text} (TFTP error {code})");
+            let description = format!("the server refused the file {name}: {text} (TFTP error {code})");
             let mut conclusion = fail(Reason::FileRefused, description, refusal_advice(code));
             conclusion.tftp_code = Some(code);
             conclusion
@@ -301,7 +305,7 @@ fn silent(
             format!(
                 "the client stopped responding within {name}, after {bytes} bytes; the server's last block was not acknowledged"
             ),
-            "check the client: it hung, was turned off or lost its link; or its acknowledgments are dropped on the way",
+            "check the client: it may have hung, been turned off or lost its link, or its acknowledgments may have been lost in transit",
         ),
         _ if transfer.server_retransmissions > 0 => fail(
             Reason::ServerSilent,
@@ -347,7 +351,11 @@ fn aborted(file: &FileTransfer, name: &str, fail: impl Fn(Reason, String, &str) 
         fail(Reason::OptionsRefused, description, advice)
     } else {
         let description = format!("the client aborted {name} {message}");
-        fail(Reason::ClientAborted, description, "check the client's screen or log: it ended the transfer itself")
+        fail(
+            Reason::ClientAborted,
+            description,
+            "check the client's screen or log, because the client ended the transfer",
+        )
     };
     conclusion.tftp_code = Some(code);
     conclusion
@@ -591,7 +599,7 @@ pub(super) fn loaded_conclusion(evidence: &Evidence<'_>, loaded: &Loaded) -> Con
     let repeated_dialogue = evidence.firmware_dialogues().filter(|exchange| exchange.start_ns > loaded.end_ns).last();
     if programs >= MIN_LOOP_LOADS {
         let description =
-            format!("the boot program was loaded {programs} times, and no operating system network started");
+            format!("the boot program was loaded {programs} times, but no operating system started its network");
         let advice = "check the client's screen: the boot program exits or resets the computer each time";
         return Conclusion::failed(Reason::Loop, StageKind::Client, loaded.end_ns, description, advice);
     }
@@ -610,8 +618,8 @@ pub(super) fn loaded_conclusion(evidence: &Evidence<'_>, loaded: &Loaded) -> Con
     }) {
         let last_ns = program.messages.last().map_or(program.start_ns, |message| message.time_ns);
         if program.attempts > 1 || evidence.is_over(last_ns) {
-            let description = format!("{} was loaded, and its own DHCP request was not answered", loaded.name);
-            let advice = "answer its request: some servers serve each client only once, and a switch port that blocks after a link reset drops the first requests (portfast)";
+            let description = format!("{} was loaded, and its DHCP request was not answered", loaded.name);
+            let advice = "have the DHCP server answer it: some servers answer each client only once, and a switch port that blocks after a link reset drops the first requests (portfast)";
             return Conclusion {
                 ip_version: program.ip_version,
                 ..Conclusion::failed(Reason::NoDhcpAnswer, StageKind::Dhcp, last_ns, description, advice)
@@ -619,14 +627,14 @@ pub(super) fn loaded_conclusion(evidence: &Evidence<'_>, loaded: &Loaded) -> Con
         }
     }
     let position = match loaded.files {
-        1 => "it is the only file".to_owned(),
-        files => format!("it is the last of {files} files"),
+        1 => "the only file".to_owned(),
+        files => format!("the last of {files} files"),
     };
     let silence = match evidence.remaining_ns(loaded.end_ns) {
         ..1_000_000 => "the capture ends there".to_owned(),
-        remaining_ns => format!("no operating system network started in the following {}", time(remaining_ns)),
+        remaining_ns => format!("no operating system started its network in the following {}", time(remaining_ns)),
     };
-    let description = format!("{} was loaded, {position}; {silence}", loaded.name);
+    let description = format!("{}, {position}, was loaded; {silence}", loaded.name);
     let conclusion = Conclusion::new(Verdict::Loaded, Reason::FilesLoaded, loaded.end_ns, description);
     // Only a long silence without another attempt shows that the client ran the file.
     if loaded.certain && evidence.is_over(loaded.end_ns) { conclusion } else { conclusion.likely() }
@@ -636,10 +644,8 @@ pub(super) fn loaded_conclusion(evidence: &Evidence<'_>, loaded: &Loaded) -> Con
 pub(super) fn started_before_capture(evidence: &Evidence<'_>) -> Option<Conclusion> {
     let file = evidence.files.iter().rfind(|file| file.started_before_capture)?;
     let end = if file.outcome == Outcome::Complete { "was complete" } else { "did not finish within the capture" };
-    let description = format!(
-        "a transfer had started before the capture; {} bytes of it were captured, and it {end}",
-        file.counts.bytes
-    );
+    let description =
+        format!("a transfer had started before the capture; {} bytes were captured, and it {end}", file.counts.bytes);
     Some(Conclusion::unknown(
         Reason::CaptureBegins,
         Some(StageKind::OtherFile),

@@ -46,7 +46,7 @@ pub(super) fn contains_a_boot(trace: &Trace) -> bool {
 pub(super) fn not_a_boot(trace: &Trace) -> NoBoot {
     let contents = contents::describe_instead(trace, TransitionKind::Boot);
     NoBoot {
-        reason: "no start of smss.exe, wininit.exe, or of the device and service phases".to_owned(),
+        reason: "no start of smss.exe or wininit.exe, and no device or service phase".to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),
         duration_ns: trace.duration_ns,
@@ -92,8 +92,8 @@ mod tests {
         assert_eq!((absence.processes_before, absence.processes_ended), (60, 60));
         assert_eq!(
             absence.to_string(),
-            "no boot in this recording (no start of smss.exe, wininit.exe, or of the device and service phases): \
-             0 processes started and 60 exited in 3.25 s; it looks like a shutdown. Try 'onoff shutdown FILE'"
+            "no boot in this recording (no start of smss.exe or wininit.exe, and no device or service phase): \
+             0 processes started and 60 exited in 3.25 s. It looks like a shutdown; try 'onoff shutdown FILE'"
         );
     }
 }

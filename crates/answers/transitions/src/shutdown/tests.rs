@@ -200,7 +200,7 @@ fn a_console_program_is_terminated_after_its_time_out() {
     let longest = report.details.longest.unwrap();
     assert_eq!(longest.name, "slow_shutdown.exe");
     assert_eq!(longest.duration_ns, 5_050 * MS);
-    assert_eq!(longest.reason.to_string(), "console program, terminated after its 5.00 s time-out");
+    assert_eq!(longest.reason.to_string(), "console program, terminated after its 5.00 s timeout");
 }
 
 /// The user forces the shutdown, so Windows asks the window again, for 0.25 and 0.5 s.
@@ -244,7 +244,7 @@ fn a_service_that_never_stops_has_a_measured_time_out() {
     assert!(report.units.iter().all(|row| row.name == "Stuck" || row.time_out.is_none()));
     let longest = report.details.longest.unwrap();
     assert_eq!(longest.name, "Stuck");
-    assert_eq!(longest.reason.to_string(), "did not stop within the service time-out of 12.0 s");
+    assert_eq!(longest.reason.to_string(), "did not stop within the service timeout of 12.0 s");
 
     // A configured time-out overrides the default of the Windows version.
     let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };

@@ -106,9 +106,9 @@ impl Display for KindFact {
             Self::BootType { value } => write!(f, "boot type {value}"),
             Self::SessionEndedBefore => f.write_str("the user session ended just before"),
             Self::PowerAction { value } => write!(f, "power action {value}"),
-            Self::DevicesRequested { state } => write!(f, "devices requested {}", state_name(*state)),
+            Self::DevicesRequested { state } => write!(f, "devices were requested to enter {}", state_name(*state)),
             Self::StandbyEntered => f.write_str("modern standby entered"),
-            Self::StandbyExited => f.write_str("modern standby left"),
+            Self::StandbyExited => f.write_str("modern standby exited"),
         }
     }
 }

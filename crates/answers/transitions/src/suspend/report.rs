@@ -306,7 +306,7 @@ pub struct KernelFigure {
 pub enum NoSuspend {
     /// The recording contains no power transition.
     #[error(
-        "no sleep, hibernation, modern standby or fast startup in this recording (no such record of the kernel's power \
+        "no sleep, hibernation, modern standby or fast startup in this recording (no such event from the kernel's power \
          manager): {0}"
     )]
     None(String),

@@ -26,7 +26,7 @@ use crate::output::Destination;
 /// Budget for lanes that are drawn into a file at more than screen resolution, in bytes before compression.
 const DRAWN_LANE_BYTES: usize = 1 << 20;
 
-const NOTHING_TO_SHOW: &str = "nothing to show: no boot, shutdown or sleep, and no events of processes, services or devices; 'onoff info' shows the contents";
+const NOTHING_TO_SHOW: &str = "nothing to show: no boot, shutdown or sleep, and no process, service or device events; 'onoff info' shows the contents";
 
 /// Length of the token: 128 bits, too many to guess.
 const TOKEN_BYTES: usize = 16;

@@ -34,11 +34,11 @@ const MAX_ROWS: usize = 200_000;
 
 counters! {
     CALLS_SKIPPED = "call_graph_calls_skipped", Notice, [CallGraphFunctions],
-        "calls in call graphs were skipped: too deep, or too many different functions; their time counts for the caller";
+        "Calls in call graphs were skipped: too deep, or too many different functions; their time counts for the caller.";
     UNPAIRED = "call_graph_calls_unpaired", Notice, [CallGraphFunctions],
-        "calls in call graphs have no duration because their begin or end was not recorded; their time counts for the caller";
+        "Calls in call graphs have no duration because their begin or end was not recorded; their time counts for the caller.";
     OVERRUN = "call_graph_overruns", Notice, [CallGraphFunctions],
-        "function calls deeper than the kernel's tracer records are missing from call graphs";
+        "Function calls deeper than the kernel's tracer records are missing from call graphs.";
 }
 
 #[derive(Clone, Copy, Debug)]

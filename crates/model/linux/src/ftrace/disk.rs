@@ -8,9 +8,9 @@ use crate::assembly::Assembly;
 
 counters! {
     WITHOUT_ISSUE = "disk_requests_without_issue", Notice, [DiskIos],
-        "disk requests completed without a recorded issue: they started before the recording, or block:block_rq_issue was not recorded";
+        "Disk requests completed without a recorded issue: they started before the recording, or block:block_rq_issue was not recorded.";
     NO_TRANSFERS = "disk_requests_without_transfer", Notice, [DiskIos],
-        "discards and driver-private requests were skipped: they transfer no data";
+        "Discards and driver-private requests were skipped: they transfer no data.";
 }
 
 const SECTOR_BYTES: u64 = 512;

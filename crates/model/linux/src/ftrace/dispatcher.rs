@@ -19,7 +19,7 @@ use crate::clocks::{Clocks, SourceClock};
 
 counters! {
     UNREADABLE = "trace_events_unreadable", Warning, TABLES,
-        "events with unreadable fields were skipped; this kernel may use a different format";
+        "Events with unreadable fields were skipped; this kernel may use a different format.";
 }
 
 /// Processes one trace.

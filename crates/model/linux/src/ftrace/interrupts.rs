@@ -8,7 +8,7 @@ use crate::assembly::Assembly;
 
 counters! {
     WITHOUT_END = "interrupts_without_end", Notice, [Interrupts],
-        "interrupt handlers have no duration because their end was not recorded; also record irq:irq_handler_exit";
+        "Interrupt handlers have no duration because their end was not recorded. Also record irq:irq_handler_exit.";
 }
 
 /// Names of soft interrupts by number (`enum` in `linux/interrupt.h`).

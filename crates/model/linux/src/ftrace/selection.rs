@@ -10,25 +10,25 @@ use onoff_input::error::Error;
 
 counters! {
     SAME_TIME = "traces_of_same_time", Notice, [],
-        "a second trace of the same time was skipped; it is usually the same trace in another format";
+        "A second trace of the same time was skipped; it is usually the same trace in another format.";
     UNKNOWN_CLOCK = "trace_clock_unknown", Warning, [],
-        "the trace's clock was not recorded; its times are taken as CLOCK_MONOTONIC. Save the file trace_clock with the trace";
+        "The trace's clock was not recorded; its times are taken as CLOCK_MONOTONIC. Save the file trace_clock with the trace.";
     NOT_CONVERTED = "trace_clock_not_converted", Warning, [],
-        "the trace's clock differs from CLOCK_MONOTONIC and the recording has no pair of times to convert it; its times are used unchanged";
+        "The trace's clock differs from CLOCK_MONOTONIC and the recording has no pair of times to convert it; its times are used unchanged.";
     OVERWRITTEN = "trace_events_lost", Error, [],
-        "the tracer dropped events because its buffer was full; record with a larger buffer or fewer events";
+        "The tracer dropped events because its buffer was full. Record with a larger buffer or fewer events.";
     GAPS = "trace_gaps", Error, [],
-        "the tracer dropped an unknown number of events; record with a larger buffer or fewer events";
+        "The tracer dropped an unknown number of events. Record with a larger buffer or fewer events.";
     UNREADABLE_LINES = "trace_lines_unreadable", Warning, [],
-        "lines of the trace that are not events were skipped";
+        "Lines of the trace that are not events were skipped.";
     UNKNOWN_EVENTS = "trace_events_unknown", Warning, [],
-        "trace records were skipped because the file does not describe their event";
+        "Trace records were skipped because the file does not describe their event.";
     DAMAGED = "trace_records_damaged", Error, [],
-        "truncated or inconsistent pages or records of the trace were skipped";
+        "Truncated or inconsistent pages or records of the trace were skipped.";
     UNREADABLE_SYMBOLS = "trace_symbols_unreadable", Warning, [Methods, Images],
-        "unreadable lines in the trace's lists of kernel functions and mapped files were skipped";
+        "Unreadable lines in the trace's lists of kernel functions and mapped files were skipped.";
     TEXT_STACKS = "text_stacks", Notice, [Stacks],
-        "call stacks in trace text were skipped: text has no addresses. Use the file written by 'trace-cmd extract' or 'trace-cmd record'";
+        "Call stacks in trace text were skipped: text has no addresses. Use the file written by 'trace-cmd extract' or 'trace-cmd record'.";
 }
 
 /// The traces to read.

@@ -8,7 +8,7 @@ use crate::assembly::Assembly;
 
 counters! {
     WITHOUT_EVENT = "stacks_without_event", Notice, [Stacks],
-        "call stacks were skipped because no earlier event of the same processor and thread was recorded";
+        "Call stacks were skipped because no earlier event of the same processor and thread was recorded.";
     HIDDEN = "kernel_addresses_hidden", Warning, [Methods],
         "the trace lists kernel functions without addresses (kernel.kptr_restrict), so call stacks have no kernel function names; \
          record as root";

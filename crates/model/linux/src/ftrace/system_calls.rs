@@ -12,11 +12,11 @@ use crate::assembly::Assembly;
 
 counters! {
     WITHOUT_BEGIN = "system_calls_without_begin", Notice, [FileIos],
-        "system calls that began before the recording were skipped";
+        "System calls that began before the recording were skipped.";
     WITHOUT_END = "system_calls_without_end", Notice, [FileIos],
-        "system calls that had not returned when the recording ended were skipped";
+        "System calls that had not returned when the recording ended were skipped.";
     OFFSET_NOT_RECORDED = "system_call_offsets_not_recorded", Notice, [FileIos],
-        "file copies were skipped because their offset is behind a pointer, which the tracer does not follow";
+        "File copies were skipped because their offset is behind a pointer, which the tracer does not follow.";
 }
 
 /// Maximum number of threads in a system call.

@@ -26,19 +26,19 @@ use super::parts::{Part, PartKind};
 
 counters! {
     UNREADABLE = "kernel_log_lines_unreadable", Notice, TABLES,
-        "kernel log lines without a timestamp were skipped (usually continuation lines)";
+        "Kernel log lines without a timestamp were skipped (usually continuation lines).";
     LOADER_LINES = "loader_lines_skipped", Notice, [],
-        "boot loader lines (TegraBoot, CBoot) were skipped: the loader's clock cannot be related to the kernel's";
+        "Boot loader lines (TegraBoot, CBoot) were skipped: the loader's clock cannot be related to the kernel's.";
     TRUNCATED = "kernel_log_truncated", Warning, TABLES,
-        "a JSON kernel log ends within a message or has unexpected content; the messages before that were read";
+        "A JSON kernel log ends within a message or has unexpected content; the messages before that were read.";
     WALL_CLOCK = "kernel_log_wall_clock", Warning, TABLES,
-        "the kernel log has dates (dmesg -T), usually in whole seconds: times count from its first line; use 'dmesg' without -T";
+        "The kernel log has dates (dmesg -T), usually in whole seconds: times count from its first line. Use 'dmesg' without -T.";
     BY_RECEIPT = "kernel_log_receipt_times", Warning, TABLES,
-        "kernel messages have the wall-clock time at which the log received them, which is late during a sleep, so suspend and resume durations are unknown; use 'dmesg', or 'journalctl' with '-o short-monotonic' or '-o export'";
+        "Kernel messages have the wall-clock time at which the log received them, which is late during a sleep, so suspend and resume durations are unknown. Use 'dmesg', or 'journalctl' with '-o short-monotonic' or '-o export'.";
     TOO_MANY = "kernel_log_messages_skipped", Error, TABLES,
-        "the kernel log has too many messages; the rest were skipped";
+        "The kernel log has too many messages; the rest were skipped.";
     CLOCK_NOT_CONVERTED = "kernel_log_clock_not_converted", Notice, TABLES,
-        "the recording has no pair of times to convert the kernel log's clock to the monotonic clock; its times are used unchanged and may be off by tens of milliseconds";
+        "The recording has no pair of times to convert the kernel log's clock to the monotonic clock; its times are used unchanged and may be off by tens of milliseconds.";
 }
 
 /// Tables filled from messages.

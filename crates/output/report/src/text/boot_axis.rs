@@ -30,7 +30,7 @@ pub fn write(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
             let sentence = format!("{}: {}.", extent(axis), duration(total));
             writeln!(out, "{HEADLINE}{sentence}{HEADLINE:#}")?;
         }
-        None => writeln!(out, "{HEADLINE}Nothing could be placed on a common axis.{HEADLINE:#}")?,
+        None => writeln!(out, "{HEADLINE}Nothing could be placed on a common timeline.{HEADLINE:#}")?,
     }
     section::text::write(&section(axis), out)
 }
@@ -38,7 +38,7 @@ pub fn write(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
 /// Builds the section with the axis of a boot report.
 #[must_use]
 pub fn section(axis: &BootAxis) -> Section<'_> {
-    let note = axis.total_ns.map(|total| format!("{}: {}", extent(axis), duration(total)));
+    let note = axis.total_ns.map(|total| format!("{}: {}", extent(axis).replacen("From", "from", 1), duration(total)));
     stages(axis, note.unwrap_or_default()).lines(axis.joins.iter().map(join_line))
 }
 
@@ -112,7 +112,7 @@ fn stages(axis: &BootAxis, note: String) -> Section<'_> {
         None if Some(row.took_ns) == longest_ns => WORST,
         _ => BAR,
     };
-    Section::builder("axis", "Boot on one axis", rows)
+    Section::builder("axis", "Boot timeline", rows)
         .note(note)
         .name("stage", "stage", 24, |row| Cell::with_display_text(Value::text(&row.stage.name), row.name.clone()))
         .data("part", |row| Value::text(row.part.unwrap_or_default()))
@@ -187,7 +187,7 @@ fn join_line(join: &AxisJoin) -> Line {
     if join.joined {
         let evidence: Vec<String> = join.evidence.iter().filter_map(supporting).collect();
         let mut sentence = match evidence.is_empty() {
-            true => format!("{source}: its own times."),
+            true => format!("{source}: positioned by its timestamps."),
             false => format!("{source}: {}.", evidence.join("; ")),
         };
         if join.source == AxisSource::Capture && !join.evidence.is_empty() {
@@ -205,9 +205,9 @@ fn join_line(join: &AxisJoin) -> Line {
     let contradictions: Vec<String> = join.opposing.iter().map(contradicting).collect();
     let reason = match join.equal_matches {
         0 => contradictions.join("; "),
-        boots => format!("{boots} boots in the capture fit equally well; select the boot of one machine"),
+        boots => format!("{boots} boots in the capture match equally well; select the boot of one machine"),
     };
-    let sentence = format!("{source}: not on the axis. {}.", capitalized(&reason));
+    let sentence = format!("{source}: not on the timeline. {}.", capitalized(&reason));
     Line { style: DOUBT, text: printable(&sentence).into_owned() }
 }
 
@@ -235,7 +235,7 @@ fn supporting(evidence: &AxisEvidence) -> Option<String> {
     let difference = duration(difference_ns.saturating_abs());
     Some(match evidence.kind {
         Kind::SameMoment => format!("{first} is taken as {second}; the time between them was not measured"),
-        Kind::InRecording => "part of the recording".to_owned(),
+        Kind::InRecording => "the table is in the recording".to_owned(),
         Kind::SameTimes => "the recording has the same five timestamps".to_owned(),
         Kind::ServiceManagerTimes => format!("systemd's firmware and loader times differ by {difference}"),
         Kind::MacAddress => format!("client {} is the recorded machine", evidence.detail),
@@ -284,12 +284,12 @@ fn contradicting(evidence: &AxisEvidence) -> String {
         Kind::MacAddress => format!("client {} is not the recorded machine", evidence.detail),
         Kind::Clocks => {
             let direction = if difference_ns < 0 { "earlier" } else { "later" };
-            format!("by the clocks of capture and recording, this network boot was {difference} {direction}")
+            format!("according to the clocks of capture and recording, this network boot was {difference} {direction}")
         }
         Kind::Order => format!("{first} would be {difference} after {second}, so the capture is from another boot"),
         Kind::NoLoadedBoot => "no network boot in the capture loaded a file completely".to_owned(),
         Kind::NoEvidence => {
-            "nothing ties it to this boot: the two share neither a MAC address nor a clock".to_owned()
+            "nothing links it to this boot: they share neither a MAC address nor a clock".to_owned()
         }
         Kind::SameMoment | Kind::InRecording | Kind::SameTimes | Kind::FillsLoadTime => String::new(),
     }

@@ -3,7 +3,7 @@
 use onoff_usage::devices::Device;
 
 use super::printable::printable;
-use super::quantity::count;
+use super::quantity::counted;
 use super::style::{DOUBT, QUIET};
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
@@ -16,7 +16,7 @@ pub fn section<'a>(
     note_suffix: &str,
     top: usize,
 ) -> Option<Section<'a>> {
-    let note = format!("slowest of {} operations{note_suffix}", count(devices.len() as u64));
+    let note = format!("slowest of {}{note_suffix}", counted(devices.len() as u64, "operation"));
     let has_pended = devices.iter().any(|device| device.details.pre_pend_ns.is_some());
     Section::builder("devices", title, devices)
         .note(note)

@@ -12,7 +12,7 @@ use onoff_image::{
 
 use super::bar::sparkline;
 use super::printable::printable;
-use super::quantity::{count, counted, duration, percent, second_or_dash, size};
+use super::quantity::{capitalized, count, counted, duration, percent, second_or_dash, size};
 use super::section::title;
 use super::style::{DOUBT, HEADLINE, QUIET, TITLE, WORST};
 use onoff_sections::section::{self, Cell, Section, SectionBuilder};
@@ -109,7 +109,7 @@ fn findings(audit: &ImageAudit, rows: usize, out: &mut dyn Write) -> io::Result<
             finding.severity.as_str(),
             finding.code
         )?;
-        writeln!(out, "    {}", printable(&finding.advice))?;
+        writeln!(out, "    {}.", capitalized(&printable(&finding.advice)))?;
         for evidence in finding.evidence.iter().take(MAX_EVIDENCE) {
             writeln!(out, "    {QUIET}{}{QUIET:#}", printable(&evidence.text))?;
         }
@@ -175,7 +175,7 @@ fn filters(report: &ImageReport, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-    title("Overlay growth with the recorded writes", "a cluster counts on its first write", out)?;
+    title("Overlay growth with the recorded writes", "each cluster counts once, on the first write", out)?;
     let rate = growth.bytes_per_hour.map_or_else(
         || "growth rate unknown: the recording is shorter than one second".to_owned(),
         |rate| format!("{} per hour in the last third", size(rate.max(0.0) as u64)),
@@ -185,7 +185,7 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
     writeln!(out, "  {}", sparkline(&points))?;
     for (event, time) in [("reaches the warning level", growth.warning_in_ns), ("is full", growth.full_in_ns)] {
         if let Some(ns) = time {
-            writeln!(out, "  At that rate it {event} after {}.", duration(ns))?;
+            writeln!(out, "  At that rate, the overlay {event} after {}.", duration(ns))?;
         }
     }
     if growth.max_bytes.is_none() {
@@ -195,10 +195,13 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
         writeln!(out, "  Excluded writes: {}.", size(growth.excluded_bytes))?;
     }
     if growth.prefetch_percent > 0.0 {
-        writeln!(out, "  \\Windows\\Prefetch accounts for {} of it.", percent(growth.prefetch_percent))?;
+        writeln!(out, "  \\Windows\\Prefetch accounts for {} of the growth.", percent(growth.prefetch_percent))?;
     }
     if growth.is_truncated {
-        writeln!(out, "  {DOUBT}More clusters were written than can be counted: the growth is larger.{DOUBT:#}")?;
+        writeln!(
+            out,
+            "  {DOUBT}The growth is larger than shown, because more clusters were written than can be counted.{DOUBT:#}"
+        )?;
     }
     let owners = [
         ("folders", "By folder (savings if excluded)", &growth.folders),
@@ -422,13 +425,13 @@ fn hive_notes(hive: &HiveReport) -> String {
         ));
     }
     if hive.recovered_keys > 0 {
-        notes.push(format!("{} found outside broken lists", counted(hive.recovered_keys, "key")));
+        notes.push(format!("{} recovered outside broken lists", counted(hive.recovered_keys, "key")));
     }
     match (hive.is_dirty, hive.applied_log_entries) {
         (false, _) => {}
-        (true, 0) if hive.logs == 0 => notes.push("latest changes missing: its logs were not given".to_owned()),
-        (true, 0) => notes.push("latest changes missing: no log matches".to_owned()),
-        (true, entries) => notes.push(format!("{} of its logs applied", counted(entries, "entry"))),
+        (true, 0) if hive.logs == 0 => notes.push("latest changes missing: the log files were not passed".to_owned()),
+        (true, 0) => notes.push("latest changes missing: no log file matches".to_owned()),
+        (true, entries) => notes.push(format!("{} applied", counted(entries, "log entry"))),
     }
     notes.join("; ")
 }

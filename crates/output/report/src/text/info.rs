@@ -102,12 +102,12 @@ fn conversion_text(conversion: &ClockConversion) -> String {
     let offset = if conversion.offset_ns.unsigned_abs() < 1_000_000_000_000_000 {
         let sign = if conversion.offset_ns < 0 { '-' } else { '+' };
         let offset = i64::try_from(conversion.offset_ns.unsigned_abs()).unwrap_or(i64::MAX);
-        format!("{sign}{}, ", duration(offset))
+        format!("offset {sign}{}, ", duration(offset))
     } else {
         String::new()
     };
     format!(
-        "{offset}varies by {}; {}: {}",
+        "{offset}spread {}, from {} ({})",
         duration(conversion.spread_ns),
         counted(conversion.pairs, "comparison"),
         conversion.how

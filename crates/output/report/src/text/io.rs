@@ -123,28 +123,28 @@ pub fn sentence(finding: &IoFinding) -> String {
     let time = finding.time_ns.map_or_else(String::new, |ns| format!(" All {total} took {}.", duration(ns)));
     match finding.code {
         FindingCode::SmallRequests => {
-            format!("{process}: {matching} of {total} {verb}s ({share}) are smaller than 512 B, {file}.{time}")
+            format!("{process}, {file}: {matching} of {total} {verb}s ({share}) are smaller than 512 B.{time}")
         }
         FindingCode::Amplification => format!(
-            "{process}: a filter would amplify {total} {verb}s {} times, {file}.{time}",
+            "{process}, {file}: a filter would amplify {total} {verb}s {} times.{time}",
             count(finding.amplification.unwrap_or(0.0).round() as u64)
         ),
         FindingCode::RepeatedReads => {
-            format!("{process}: {matching} of {total} {verb}s ({share}) repeat earlier reads, {file}.{time}")
+            format!("{process}, {file}: {matching} of {total} {verb}s ({share}) repeat earlier reads.{time}")
         }
         FindingCode::SmallUnbuffered => {
             format!(
-                "{process}: {matching} of {total} {verb}s ({share}) bypass the cache with less than a page, {file}.{time}"
+                "{process}, {file}: {matching} of {total} {verb}s ({share}) bypass the cache with less than a page.{time}"
             )
         }
         FindingCode::Misaligned => {
-            format!("{process}: {matching} of {total} {verb}s ({share}) start or end inside a page, {file}.{time}")
+            format!("{process}, {file}: {matching} of {total} {verb}s ({share}) start or end inside a page.{time}")
         }
         FindingCode::ScatteredWrites => {
-            format!("{process}: {matching} of {total} {verb}s ({share}) are in random order, {file}.{time}")
+            format!("{process}, {file}: {matching} of {total} {verb}s ({share}) are in random order.{time}")
         }
         FindingCode::FlushAfterWrite => format!(
-            "{process}: {} after {total} {verb}s, {file}.{}",
+            "{process}, {file}: {} after {total} {verb}s.{}",
             counted(finding.flushes.unwrap_or(0), "flush"),
             finding.flush_ns.map_or_else(String::new, |ns| format!(" The flushes took {}.", duration(ns)))
         ),
@@ -261,12 +261,12 @@ fn patterns(report: &IoReport, view: &IoView) -> Section<'static> {
         None => "strided".to_owned(),
     };
     let rows = [
-        ("first in its file".to_owned(), patterns.first),
+        ("first in the file".to_owned(), patterns.first),
         ("sequential".to_owned(), patterns.consecutive),
         (strided, patterns.strided),
         ("forward".to_owned(), patterns.forward),
         ("backward".to_owned(), patterns.backward),
-        ("overlapping the previous one".to_owned(), patterns.overlapping),
+        ("overlapping the previous request".to_owned(), patterns.overlapping),
     ];
     let merged = format!(
         "Sequential requests merged into whole pages: {}; with a buffer of {} per file: {}.",
@@ -339,7 +339,7 @@ fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
 
 fn filter(costs: &FilterCosts, report: &IoReport) -> Section<'static> {
     let note = costs.device.map_or_else(
-        || "no times; specify --device latency=…,bandwidth=…".to_owned(),
+        || "no times; to estimate them, specify --device latency=…,bandwidth=…".to_owned(),
         |device| {
             let origin = match device.origin {
                 DeviceOrigin::Given => "as specified",

@@ -67,7 +67,7 @@ fn linux_text(item: &MissingSource, select: impl Fn(LinuxSource) -> &'static str
 /// Returns errors from `out`.
 pub fn write_commands(commands: &[RecordingCommand], out: &mut dyn Write) -> io::Result<()> {
     for command in commands {
-        writeln!(out, "  {QUIET}With {}, {}:{QUIET:#}", command.tool, command.purpose)?;
+        writeln!(out, "  {QUIET}To record {}, use {}:{QUIET:#}", command.purpose, command.tool)?;
         for line in &command.lines {
             writeln!(out, "    {line}")?;
         }

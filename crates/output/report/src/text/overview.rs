@@ -47,7 +47,7 @@ pub fn write(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
         .name("line", "", LINE_CELLS, |line| Value::Text(without_colors(&line.line).into()));
     section::text::write(&section.build(), out)?;
     if !overview.without_data.is_empty() {
-        writeln!(out, "  {QUIET}No data for: {} (the command says why){QUIET:#}", overview.without_data.join(", "))?;
+        writeln!(out, "  {QUIET}No data for: {} (each command says why){QUIET:#}", overview.without_data.join(", "))?;
     }
     Ok(())
 }

@@ -148,7 +148,7 @@ fn work(phase: &Phase) -> String {
             }
         }
     } else if let Some(last) = &work.last {
-        text += &format!(", last {}", printable(&last.name));
+        text += &format!("; {} ended last", printable(&last.name));
         if let Some(delay_ns) = last.after_others_ns.filter(|&ns| ns > 0) {
             text += &format!(", {} after the others", duration(delay_ns));
         }
@@ -177,6 +177,8 @@ pub struct PhaseTable {
     pub total_ns: Option<i64>,
     /// Start and end of the sleep, which the axis leaves out, ns.
     pub asleep: Option<(i64, i64)>,
+    /// True for a sleep: its notes say what the phases waited for.
+    pub is_sleep: bool,
     pub rows: Vec<PhaseRow>,
 }
 
@@ -260,7 +262,9 @@ impl PhaseTable {
             .data("at_least_ns", |row| Value::from_option(row.duration_ns, Value::Duration))
             .quantity("share_percent", "share", |row| share_value(row))
             .name("", "", AXIS_CELLS, |row| Cell::text_only(if row.is_gap { QUIET } else { BAR }, bar(row)))
-            .name("ended_by", "ended by", 150, |row| Value::Text(row.note.1.clone().into()).styled(row.note.0))
+            .name("ended_by", if self.is_sleep { "details" } else { "ended by" }, 150, |row| {
+                Value::Text(row.note.1.clone().into()).styled(row.note.0)
+            })
             .build()
     }
 }
@@ -274,10 +278,10 @@ pub fn settling(name: &str, settling: Option<&Settling>) -> Option<Line> {
     }
     let idle = duration(settling.idle_ns);
     let idle_phrase = match settling.end_ns {
-        Some(_) => format!("the {idle} of idle time that end it do not count"),
+        Some(_) => format!("the final {idle} of idle time do not count"),
         None => {
             format!(
-                "the recording has only {idle} of the required {} of idle time",
+                "the recording has {idle} of the required {} of idle time",
                 duration(settling.metric.required_idle_ns)
             )
         }

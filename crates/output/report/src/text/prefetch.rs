@@ -71,7 +71,7 @@ fn headline(report: &PrefetchReport, out: &mut dyn Write) -> io::Result<()> {
         };
         writeln!(
             out,
-            "{subject} read {} from {}; {} of them are shared ({}).",
+            "{subject} read {} from {}, {} of them shared ({}).",
             size(shared.bytes),
             counted(shared.files, "file"),
             count(shared.shared_files),
@@ -128,7 +128,7 @@ fn note(plan: &PlanReport) -> String {
         notes.push("older than the program".to_owned());
     }
     if let Some(files) = plan.newer_files.filter(|&files| files > 0) {
-        notes.push(format!("{} changed since then", counted(files, "file")));
+        notes.push(format!("{} changed since", counted(files, "file")));
     }
     if let Some(files) = plan.missing_files.filter(|&files| files > 0) {
         notes.push(format!("{} missing", counted(files, "file")));
@@ -181,7 +181,7 @@ fn plans(report: &PrefetchReport, top: usize) -> Section<'_> {
 fn files(report: &PrefetchReport, top: usize) -> Section<'_> {
     let layout = report.layout_files.map(|files| format!("Layout.ini places {} on the disk.", counted(files, "file")));
     Section::builder("files", "Files read by plans", &report.files)
-        .note("most bytes first; per file, the plan that reads most of it")
+        .note("most bytes first; 'reads' is the largest amount that one plan reads")
         .top_with_remainder(top)
         .name("path", "file", 72, |file| {
             Cell::with_display_text(Value::text(&file.path), without_volume(&file.path, &report.volumes))
@@ -234,7 +234,7 @@ fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
         format!("The ReadyBoot layout for the next boot names {} and folders (experimental).", counted(files, "file"))
     });
     Section::builder("boots", "Boots in ReadyBoot traces", &report.boots)
-        .note("experimental: the format is known from one public description only")
+        .note("experimental: only one public description of the format exists")
         .top_with_remainder(top)
         .name("name", "file", 40, |boot| file_name(&boot.name))
         .name("modified_unix_ns", "written (UTC)", 20, |boot| calendar(boot.modified_unix_ns))
@@ -342,7 +342,7 @@ fn read_ahead(work: &ReadAheadReport) -> Section<'_> {
         None => (QUIET, "The savings from training are unknown: no read was a miss.".to_owned()),
     };
     Section::builder("read_ahead", "Read-ahead in the recorded boot", rows)
-        .note(format!("{} until idle or the end of the recording", duration(work.boot_ns)))
+        .note(format!("from the start of the boot until idle or the end of the recording: {}", duration(work.boot_ns)))
         .name("what", "", 48, |row| Value::text(row.0))
         .quantity("requests", "requests", |row| Value::from_option(row.1, Value::Count))
         .quantity("bytes", "bytes", |row| Value::from_option(row.2, Value::Bytes))

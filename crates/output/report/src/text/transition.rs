@@ -40,7 +40,7 @@ pub trait TransitionReport {
 
 /// Returns the one-line message for a recording without the transition.
 pub(super) fn no_transition(reason: &impl Display, recorder: &str) -> String {
-    format!("{} (recorded by {})", printable(&reason.to_string()), session_name(recorder))
+    format!("{}. Recorded by {}", printable(&reason.to_string()), session_name(recorder))
 }
 
 /// Returns the name of the recording session.

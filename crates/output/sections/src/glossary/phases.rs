@@ -98,7 +98,7 @@ pub(super) const PHASES: &[Entry] = &[
         "Standby",
         "Windows modern standby (S0 low-power idle): the screen is off, and the computer is on but idle.",
     ),
-    Entry::new("BiosInit", "Windows resume: the firmware, by the kernel's own times."),
+    Entry::new("BiosInit", "Windows resume: the firmware, according to the kernel's times."),
     Entry::new("BootManager", "Windows resume from a memory image: the boot manager."),
     Entry::new(
         "ResumeLoader",

@@ -69,11 +69,11 @@ impl TableReport for CpuList {
     fn empty_message(&self) -> String {
         match self.cpu.source {
             CpuSource::None => format!(
-                "no CPU usage in this recording; not recorded: {}",
+                "no CPU usage in this recording. Not recorded: {}",
                 self.missing_evidence.iter().map(|&records| missing_records(records)).collect::<Vec<_>>().join("; ")
             ),
-            _ if self.cpu.busy_ns == 0 => "no thread ran in that range, as far as recorded".to_owned(),
-            _ => format!("no matching thread ran in that range; other threads ran for {}", duration(self.cpu.busy_ns)),
+            _ if self.cpu.busy_ns == 0 => "no thread is known to have run in that range".to_owned(),
+            _ => format!("no matching thread ran in that range (other threads ran for {})", duration(self.cpu.busy_ns)),
         }
     }
 

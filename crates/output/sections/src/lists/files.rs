@@ -60,7 +60,7 @@ impl TableReport for FileReport {
     }
 
     fn empty_message_on_linux(&self) -> Option<&'static str> {
-        (true).then_some("file operations are only read from Windows recordings; 'onoff disk' shows disk requests")
+        (true).then_some("file operations are read only from Windows recordings; 'onoff disk' shows disk requests")
     }
 
     fn empty_message(&self) -> String {
@@ -77,7 +77,7 @@ impl TableReport for FileReport {
 
     fn write_headline(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let total = &self.total;
-        let answer = format!("{}, {}", counted(total.operations, "file operation"), duration(total.time_ns));
+        let answer = format!("{}, {} in total", counted(total.operations, "file operation"), duration(total.time_ns));
         headline(&answer, self.range, out)?;
         writeln!(
             out,

@@ -42,7 +42,7 @@ impl TableReport for HardFaultReport {
     }
 
     fn empty_message_on_linux(&self) -> Option<&'static str> {
-        (true).then_some("hard faults are only read from Windows recordings; 'onoff disk' shows disk reads")
+        (true).then_some("only Windows recordings have hard faults; 'onoff disk' shows disk reads")
     }
 
     fn empty_message(&self) -> String {

@@ -68,7 +68,7 @@ impl TableReport for InterruptList {
 
     fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
         let processors = Section::builder("processors", "By processor", &self.processors)
-            .note("nested ones count once in the share")
+            .note("nested interrupts count only once in the share")
             .id("processor", "processor", |row| Value::Id(row.processor.into()))
             .quantity("interrupts", "interrupts", |row| Value::Count(row.interrupts))
             .quantity("interrupt_ns", "time", |row| Value::Duration(row.interrupt_ns))

@@ -30,7 +30,7 @@ pub(super) fn contains_a_boot(trace: &Trace) -> bool {
 pub(super) fn not_a_boot(trace: &Trace) -> NoBoot {
     let contents = contents::describe_instead(trace, TransitionKind::Boot);
     NoBoot {
-        reason: "no start of the service manager, its targets or the kernel's initialization".to_owned(),
+        reason: "no start of the service manager, its targets or kernel initialization".to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),
         duration_ns: trace.length_ns(),

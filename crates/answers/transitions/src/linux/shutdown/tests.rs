@@ -80,7 +80,7 @@ fn the_slow_unit_is_longest_and_the_total_is_from_request_to_stop() {
     assert_eq!((longest.name.as_str(), longest.is_unit), ("slow.service", true));
     assert_eq!(longest.duration_ns, 5_000 * MS);
     assert!(longest.on_path);
-    assert_eq!(longest.reason.to_string(), "its stop command, sleep (98), ran for 4.97 s of it");
+    assert_eq!(longest.reason.to_string(), "4.97 s in its stop command: sleep, pid 98");
     let lengths: Vec<(&str, Option<i64>)> =
         report.phases.iter().map(|phase| (phase.name.as_str(), phase.duration_ns.map(|ns| ns / MS))).collect();
     assert_eq!(

@@ -60,8 +60,10 @@ fn parts(report: &BootReport) -> Option<String> {
     if let Some(logged_on) = report.details.logon.to_desktop_ns {
         sentence += &format!(" ({} from logon to desktop)", duration(logged_on));
     }
-    if let Some(busy) = report.work_after_ns() {
-        sentence += &format!(", then {} until idle", duration(busy));
+    match report.work_after_ns() {
+        Some(0) => sentence += ", then idle",
+        Some(busy) => sentence += &format!(", then {} until idle", duration(busy)),
+        None => {}
     }
     sentence += ".";
     let before_kernel = [
@@ -69,7 +71,7 @@ fn parts(report: &BootReport) -> Option<String> {
         (report.details.os_loader_ns, "in the loader"),
         (
             report.details.before_kernel.user_input.duration_ns.filter(|&ns| ns > 0),
-            "of it waiting for a user at a boot menu or disk password",
+            "waiting for a user at a boot menu or disk password (included)",
         ),
     ];
     let before_kernel: Vec<String> =

@@ -52,7 +52,12 @@ fn automatic_start(report: &BootReport) -> String {
 fn devices<'a>(report: &'a BootReport, top: usize, reported_losses: &[String]) -> Option<Section<'a>> {
     let phases =
         report.details.device_phases.iter().filter_map(|phase| Some((phase.name, phase.interval.duration_ns?)));
-    let phases: String = phases.map(|(name, took)| format!("; {name} {}", duration(took))).collect();
+    let label = |name: &'static str| match name {
+        "bootStart" => "boot start",
+        "systemStart" => "system start",
+        name => name,
+    };
+    let phases: String = phases.map(|(name, took)| format!("; {} {}", label(name.as_str()), duration(took))).collect();
     let mut devices: Vec<&Device> = report.details.devices.iter().collect();
     devices
         .sort_by_key(|device| std::cmp::Reverse(device.details.pre_pend_ns.or(device.duration_ns).unwrap_or(i64::MAX)));

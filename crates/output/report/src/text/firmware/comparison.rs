@@ -50,14 +50,16 @@ fn answer(comparison: &FirmwareComparison) -> String {
             format!("The firmware took {}", change_phrase(change, was, is))
         }
         (None, Some((change, was, is))) => {
-            format!("From reset to the operating system it took {}", change_phrase(change, was, is))
+            format!("Reset to operating system took {}", change_phrase(change, was, is))
         }
         (Some((firmware, ..)), Some((change, was, is))) => format!(
-            "From reset to the operating system it took {}; the firmware accounts for {}",
+            "Reset to operating system took {}; the firmware accounts for {}",
             change_phrase(change, was, is),
             signed(firmware)
         ),
-        (None, None) => "The change in firmware time is unknown: one of the two inputs does not have it".to_owned(),
+        (None, None) => {
+            "The change in firmware time is unknown: one of the two inputs does not have the time".to_owned()
+        }
     };
     clause + "."
 }
@@ -65,7 +67,7 @@ fn answer(comparison: &FirmwareComparison) -> String {
 /// Formats a change as `1.72 s (32 %) longer: 7.02 s, was 5.30 s`.
 fn change_phrase(change: i64, was: i64, is: i64) -> String {
     if change == 0 {
-        return format!("as long as before, {}", duration(is));
+        return format!("{}, as before", duration(is));
     }
     let percentage = if was > 0 {
         format!(" ({})", percent(change.unsigned_abs() as f64 * 100.0 / was as f64))

@@ -46,14 +46,13 @@ fn answer(report: &FirmwareReport) -> String {
             ),
         },
         (None, Some(time2), Some(total)) => format!(
-            "From reset to the operating system it took {}, {} of it in the loader; the firmware time is unknown.",
+            "Reset to operating system took {}, including {} in the loader; the firmware time is unknown.",
             duration(total),
             duration(time2)
         ),
         (None, None, total) if loader(intervals).is_some() => {
-            let total_clause = total.map_or_else(String::new, |total| {
-                format!("From reset to the operating system it took {}; ", duration(total))
-            });
+            let total_clause =
+                total.map_or_else(String::new, |total| format!("Reset to operating system took {}; ", duration(total)));
             let loader_clause = loader(intervals).unwrap_or_default();
             let sentence = format!("{total_clause}{loader_clause}; the firmware time is unknown.");
             if total_clause.is_empty() { capitalized(&sentence) } else { sentence }
@@ -114,16 +113,16 @@ fn longest(report: &FirmwareReport) -> Option<String> {
             name if name == phase.name => " of it".to_owned(),
             name => format!(" of {name}"),
         };
-        sentence += &format!(" {}{of_phase} in one unmeasured gap", duration(gap.duration_ns));
+        sentence += &format!(" {}{of_phase} is one unmeasured gap", duration(gap.duration_ns));
         if !gap.after.is_empty() && gap.after != format!("start of {}", gap.phase) {
             sentence += &format!(", after the {}", printable(&gap.after));
         } else {
             // Only a phase starts at this point, so the modules on both sides are the best hint.
             sentence += &match (gap.module_before.as_str(), gap.module_after.as_str()) {
                 ("", "") => String::new(),
-                (before, "") => format!(", after the {}", printable(before)),
-                ("", after) => format!(", before the {}", printable(after)),
-                (before, after) => format!(", between the {} and the {}", printable(before), printable(after)),
+                (before, "") => format!(", after {}", printable(before)),
+                ("", after) => format!(", before {}", printable(after)),
+                (before, after) => format!(", between {} and {}", printable(before), printable(after)),
             };
         }
         sentence += ".";

@@ -22,7 +22,7 @@ pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
     let style = |ns: i64| if longest == Some(ns) { WORST } else { Style::new() };
     let intervals = &report.intervals;
     let times = format!(
-        "Time1 {}, Time2 {}: {}.",
+        "Time1 {}, Time2 {} ({}).",
         duration_or_dash(intervals.time1_ns),
         duration_or_dash(intervals.time2_ns),
         intervals.definition
@@ -44,10 +44,9 @@ pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
         .quantity("duration_ns", "duration", |row| Value::Duration(row.duration_ns).styled(style(row.duration_ns)))
         .quantity("share_percent", "share", |row| Value::Percent(share(row.duration_ns, end_ns)))
         .name("", "", AXIS_CELLS, |row| Cell::text_only(BAR, axis.bar(row.start_ns, row.end_ns)))
-        .name("ended_by", "ended when", 60, |row| {
+        .name("ended_by", "ended by", 60, |row| {
             let is_boot_sector = intervals.legacy_boot && row.name == FirmwareStageName::Firmware;
-            let ended_by =
-                if is_boot_sector { "the firmware starts the boot sector (INT 19h)" } else { row.name.end_event() };
+            let ended_by = if is_boot_sector { "the start of the boot sector (INT 19h)" } else { row.name.end_event() };
             Value::text(ended_by).styled(QUIET)
         })
         .build();

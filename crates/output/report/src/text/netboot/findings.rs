@@ -6,7 +6,7 @@ use onoff_network::report::NetworkBoot;
 
 use super::title;
 use crate::text::printable::printable;
-use crate::text::quantity::duration;
+use crate::text::quantity::{capitalized, duration};
 use crate::text::style::{QUIET, WORST};
 
 pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
@@ -22,7 +22,7 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
             finding.rule.replace('_', " "),
             printable(&finding.title)
         )?;
-        writeln!(out, "           {QUIET}{}.{QUIET:#}", printable(&finding.advice))?;
+        writeln!(out, "           {QUIET}{}.{QUIET:#}", capitalized(&printable(&finding.advice)))?;
     }
     Ok(())
 }

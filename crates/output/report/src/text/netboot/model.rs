@@ -40,7 +40,7 @@ pub(super) fn write(
     let measured = model_ns.saturating_add(boot.total.unexplained_ns.unwrap_or(0));
     writeln!(
         out,
-        "  {HEADLINE}With {}: {}; measured: {}.{HEADLINE:#}",
+        "  {HEADLINE}With {}: {} (measured: {}).{HEADLINE:#}",
         setting_names(settings),
         range(answer),
         duration(measured)
@@ -50,8 +50,7 @@ pub(super) fn write(
 fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::Result<()> {
     let models = || boot.transfers.iter().filter_map(|file| file.model.as_ref());
     if models().any(|model| !model.fitted) {
-        let text =
-            "Ranges: a capture with one window size cannot tell client time per acknowledgment from time per block.";
+        let text = "Ranges: a capture with one window size cannot separate client time per acknowledgment from client time per block.";
         writeln!(out, "  {QUIET}{text} A capture with a second window size can.{QUIET:#}")?;
     }
     let mut distinct_models: Vec<&LatencyModel> = Vec::new();
@@ -87,12 +86,12 @@ fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::R
         )?;
     }
     if boot.predictions.iter().any(|row| row.losses_ns > 0) {
-        writeln!(out, "  {QUIET}Losses are assumed as frequent as in the capture.{QUIET:#}")?;
+        writeln!(out, "  {QUIET}Packet loss is assumed to be as frequent as in the capture.{QUIET:#}")?;
     }
     if models().any(|model| !model.gap_measured) {
         writeln!(
             out,
-            "  {QUIET}The time between blocks assumes a link of {} Mbit/s (--link-rate): windows of one block do not show it.{QUIET:#}",
+            "  {QUIET}The time between blocks assumes a link of {} Mbit/s (--link-rate), because windows of one block do not show it.{QUIET:#}",
             link_bits_per_s / 1_000_000
         )?;
     }

@@ -144,7 +144,7 @@ fn costs(files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
 
 /// Names and titles of the parts of a transfer time, in the order of [`parts`].
 const PARTS: [(&str, &str); 8] = [
-    ("setup_ns", "set-up"),
+    ("setup_ns", "setup"),
     ("blocks_ns", "blocks"),
     ("server_ns", "server turns"),
     ("client_ns", "client turns"),

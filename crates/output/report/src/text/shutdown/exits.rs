@@ -49,6 +49,6 @@ pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, reported_losse
     if !is_only_evidence {
         return Some(section);
     }
-    let inferred = "Inferred: notifications were not recorded. The longest gaps between two exits come first.";
+    let inferred = "Inferred from process exits, because notifications were not recorded. The longest gaps between two exits come first.";
     Some(section.line(DOUBT, inferred).affected_by(&exits.affecting_losses, reported_losses))
 }

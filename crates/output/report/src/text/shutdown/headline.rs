@@ -38,7 +38,10 @@ pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: 
         writeln!(out, "{}", styled(WORST, format!("Longest: {}.", describe(longest))))?;
     }
     if report.variant == Variant::FastStartup {
-        writeln!(out, "The rest of the system is then written to a memory image; 'onoff suspend' reports that part.")?;
+        writeln!(
+            out,
+            "Windows then wrote the rest of the system to a memory image; 'onoff suspend' reports that part."
+        )?;
     }
     fix_first::write(report, out)?;
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
@@ -59,7 +62,7 @@ fn is_in_first_sentence(longest: &LongestWork) -> bool {
 fn answer(report: &ShutdownReport) -> String {
     let kind = match report.variant {
         Variant::Restart => "Shutdown for a restart",
-        Variant::FastStartup => "The user-session part of a shutdown for fast startup",
+        Variant::FastStartup => "The user-session part of the shutdown (fast startup)",
         Variant::Logoff => "Logoff",
         _ => "Shutdown",
     };
@@ -101,7 +104,7 @@ fn describe(longest: &LongestWork) -> String {
         LongestKind::Script => format!("the {} script", printable(&longest.name)),
         LongestKind::Subscriber => format!("subscriber {}", printable(&longest.name)),
         LongestKind::Service => format!("service {}", printable(&longest.name)),
-        LongestKind::Exit => format!("before {} exited", printable(&longest.name)),
+        LongestKind::Exit => format!("the gap before {} exited", printable(&longest.name)),
         LongestKind::Application => printable(&longest.name).into_owned(),
     };
     let mut text = format!("{name}, {}", duration(longest.duration_ns));

@@ -1,5 +1,7 @@
 //! The phases of a shutdown, and the time between them.
 
+use onoff_evidence::activity::NamedActivity;
+use onoff_trace::ActivityKind;
 use onoff_trace::duration::ExactTime;
 use onoff_transitions::Variant;
 use onoff_transitions::shutdown::{ShutdownInterval, ShutdownReport};
@@ -31,7 +33,7 @@ pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
     rows.extend(report.details.intervals.iter().map(gap_row));
     rows.sort_by_key(|row| row.0);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
-    PhaseTable { origin_ns: start, total_ns: Some(report.total_at_least_ns), asleep: None, rows }
+    PhaseTable { origin_ns: start, total_ns: Some(report.total_at_least_ns), rows, ..PhaseTable::default() }
         .section(note)
         .lines(difference(report))
         .affected_by(&phases::affecting_losses(&report.phases), &[])
@@ -39,10 +41,16 @@ pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
 
 /// Lists the work between two phases.
 fn work_names(interval: &ShutdownInterval) -> String {
+    let work_name = |work: &NamedActivity| match work.kind {
+        // The name of a notification is its number.
+        ActivityKind::LogonNotification => format!("notification {}", work.name),
+        ActivityKind::GroupPolicyScript => format!("{} script", words(&work.name)),
+        _ => words(&work.name),
+    };
     let names: Vec<String> = interval
         .work
         .iter()
-        .filter_map(|work| Some((words(&work.name), work.duration_ns?)))
+        .filter_map(|work| Some((work_name(work), work.duration_ns?)))
         .map(|(name, length)| format!("{} {}", printable(&name), duration(length)))
         .collect();
     names.join(", ")
@@ -57,7 +65,7 @@ fn difference(report: &ShutdownReport) -> Option<Line> {
     }
     let bound = if difference.ended { "" } else { "at least " };
     let text = format!(
-        "Kernel time by subtraction, as usually computed from xperf output: {} total - {} sessions = {bound}{}.",
+        "Kernel time by subtraction, as usually computed from xperf output: {} total − {} sessions = {bound}{}.",
         duration(difference.shutdown_ns),
         duration(difference.sessions_ns),
         duration(difference.kernel_ns),

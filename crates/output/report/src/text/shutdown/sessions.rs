@@ -31,7 +31,7 @@ fn session_section<'a>(report: &'a ShutdownReport, session: &'a SessionEnd, top:
         (Some(length), Some(between_ns)) => {
             format!("{} ({} between requests); ", duration(length), duration(between_ns))
         }
-        _ => "did not end in the recording; ".to_owned(),
+        _ => "end not in the recording; ".to_owned(),
     };
     let note = format!("{length}slowest of {}", counted(session.applications.len() as u64, "application"));
     let mut applications: Vec<&ApplicationEnd> = session.applications.iter().collect();
@@ -82,7 +82,7 @@ fn time_out(row: &TimeOut) -> String {
         TimeOutKind::Window => "window timeout",
         TimeOutKind::Console => "console timeout",
         TimeOutKind::Application => "timeout",
-        TimeOutKind::Forced => "forced, timeout",
+        TimeOutKind::Forced => "forced exit, timeout",
         TimeOutKind::Service => "service timeout",
     };
     let limit = duration_or_dash(row.limit_ns);
@@ -136,7 +136,7 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, reported_loss
             Value::from_option(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
         })
         .name("", "", 90, |row| {
-            let remark = |limit| format!("{}: {}", time_out(limit), printable(&limit.evidence.to_string()));
+            let remark = |limit| format!("{}; {}", time_out(limit), printable(&limit.evidence.to_string()));
             Cell::text_only(QUIET, row.time_out.as_ref().map_or_else(String::new, remark))
         })
         .build();
@@ -152,5 +152,5 @@ fn timeout_summary(report: &ShutdownReport, services: u64) -> String {
         None => format!("the timeout is unknown: {}", limit.rule),
     };
     let services = counted(services, "service");
-    format!("{services} did not stop in time; {}. Use '--service-timeout' to set another.", printable(&length))
+    format!("{services} did not stop in time; {}. Use '--service-timeout' to specify another.", printable(&length))
 }

@@ -13,8 +13,10 @@ use onoff_sections::table::Value;
 /// Describes a step in words.
 pub(super) fn words(name: &str) -> String {
     match name {
-        shutdown_step::IO_SYSTEM => "drivers notified".to_owned(),
-        shutdown_step::ZERO_PAGE_FILE => "page file zeroed".to_owned(),
+        shutdown_step::IO_SYSTEM => "notify drivers".to_owned(),
+        shutdown_step::ZERO_PAGE_FILE => "clear page file".to_owned(),
+        shutdown_step::SHUTDOWN_WINDOWS => "shut down Windows".to_owned(),
+        shutdown_step::PRE_SHUTDOWN_NOTIFICATION => "preshutdown notification".to_owned(),
         name => name.replace('_', " "),
     }
 }

@@ -27,7 +27,7 @@ fn accounts(transition: &PowerTransition) -> Option<Section<'_>> {
         return None;
     }
     Section::builder("accounts", "Cross-check", totals)
-        .note("events against the kernel's own times")
+        .note("durations from events and from the kernel")
         .name("half", "half", 10, |row| Value::text(row.0))
         .quantity("measured_ns", "events", |row| Cell::duration_or_dash(row.1.measured.duration_ns))
         .quantity("kernel_ns", "kernel", |row| Cell::duration_or_dash(row.1.kernel_ns))
@@ -65,13 +65,13 @@ fn resume_parts(transition: &PowerTransition) -> Option<Section<'_>> {
         ("  waiting for a user", parts.user_input_ns.filter(|&ns| ns > 0), ""),
         ("reads by the kernel", parts.kernel_read_ns, ""),
         ("devices", parts.devices_ns, ""),
-        ("sum", parts.total_ns, "reported as fast boot time by fleet tools"),
+        ("sum", parts.total_ns, "fleet tools report this sum as the fast boot time"),
         ("main path by kernel times", parts.main_path_ns, ""),
     ];
     let no_sum = parts.total_ns.is_none() && transition.variant == Variant::FastStartup;
     let section =
         Section::builder("resume_parts", "From power-on to resumed", rows.into_iter().filter(|row| row.1.is_some()))
-            .note("the kernel's own times of a resume from a memory image")
+            .note("kernel times of a resume from a memory image")
             .name("part", "part", 44, |row| Cell::with_display_text(Value::text(row.0.trim_start()), row.0))
             .quantity("duration_ns", "duration", |row| Value::from_option(row.1, Value::Duration))
             .name("", "", 60, |row| Cell::text_only(QUIET, row.2))
@@ -89,5 +89,5 @@ fn firmware(transition: &PowerTransition) -> Option<String> {
     .into_iter()
     .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
     .collect();
-    (!parts.is_empty()).then(|| format!("Firmware's own times: {}.", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("Firmware times: {}.", parts.join(", ")))
 }

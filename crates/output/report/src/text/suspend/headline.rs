@@ -55,8 +55,10 @@ fn answer(transition: &PowerTransition) -> String {
     if transition.user_input_ns > 0 {
         sentence += &format!(", plus {} waiting for a user to log on", duration(transition.user_input_ns));
     }
-    if let Some(settling) = transition.settled() {
-        sentence += &format!(", then {} until idle", duration(settling.busy_ns));
+    match transition.settled().map(|settling| settling.busy_ns) {
+        Some(0) => sentence += ", then idle",
+        Some(busy_ns) => sentence += &format!(", then {} until idle", duration(busy_ns)),
+        None => {}
     }
     if transition.details.status.is_some_and(|status| status != 0) {
         sentence += "; it failed";
@@ -75,7 +77,7 @@ fn half(total: &PowerTotal, activity: &str, [absent, image]: [&str; 2]) -> Strin
             };
             format!("at least {} {activity}{reason}", duration(total.at_least_ns))
         }
-        (None, Some(ns)) => format!("{} {activity} (kernel's own time)", duration(ns)),
+        (None, Some(ns)) => format!("{} {activity} (kernel's time)", duration(ns)),
         (None, None) => absent.to_owned(),
     }
 }
@@ -142,7 +144,7 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
         let mut clause = format!("{} took {}", device_name(device), duration(ns));
         match device.details.exclusive_ns {
             Some(exclusive_ns) if notable(exclusive_ns) => {
-                clause += &format!(", {} of it while no other device was busy", duration(exclusive_ns));
+                clause += &format!(", {} of that while no other device was busy", duration(exclusive_ns));
             }
             _ => {}
         }

@@ -5,7 +5,7 @@ use onoff_transitions::PhaseName;
 use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTransition};
 
 use super::headline::{device_name, notified_name};
-use crate::text::quantity::{count, duration, duration_or_dash};
+use crate::text::quantity::{count, counted, duration, duration_or_dash};
 use crate::text::style::{DOUBT, QUIET, WORST};
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
@@ -65,7 +65,7 @@ pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Sectio
     let mut rows: Vec<&PowerDevice> =
         transition.details.devices.iter().filter(|row| row.details.phase.is_some()).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
-    let note = format!("slowest of {} requests; alone: no other device was busy", count(rows.len() as u64));
+    let note = format!("slowest of {}; alone: no other device was busy", counted(rows.len() as u64, "request"));
     Section::builder("devices", "Devices", rows)
         .note(note)
         .top(top)
@@ -102,7 +102,7 @@ fn device_note(row: &PowerDevice) -> String {
         parts.push(format!("{} {}", part.driver, duration(ns)));
     }
     if !row.details.failed_driver.is_empty() {
-        parts.push(format!("{} failed it", row.details.failed_driver));
+        parts.push(format!("{} failed the request", row.details.failed_driver));
     }
     parts.join("; ")
 }

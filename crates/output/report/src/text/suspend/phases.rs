@@ -18,7 +18,7 @@ pub(super) fn section(transition: &PowerTransition) -> Option<Section<'_>> {
     let asleep = &transition.details.asleep;
     let rows = transition.phases.iter().map(|phase| row(transition, phase)).collect();
     let interval = asleep.measured.start_ns.zip(asleep.measured.end_ns);
-    let section = PhaseTable { origin_ns: 0, total_ns: transition.total_ns, asleep: interval, rows }
+    let section = PhaseTable { origin_ns: 0, total_ns: transition.total_ns, asleep: interval, is_sleep: true, rows }
         .section("")
         .lines(sleep_duration_line(transition))
         .lines(phases::settling(work_after(transition).as_str(), transition.settling.as_ref()))
@@ -56,10 +56,10 @@ fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
 fn clock_note(transition: &PowerTransition) -> String {
     match transition.details.asleep.clock_missed_ns {
         Some(missed) if missed.abs() >= MIN_CLOCK_STOP_NS => {
-            format!("the trace clock missed {} of it", duration(missed))
+            format!("the trace clock missed {} of the sleep", duration(missed))
         }
         Some(_) => "the trace clock kept running".to_owned(),
-        None => "by the trace clock, which may have stopped".to_owned(),
+        None => "according to the trace clock, which may have stopped".to_owned(),
     }
 }
 
@@ -72,13 +72,16 @@ fn sleep_duration_line(transition: &PowerTransition) -> Option<Line> {
         (Some(wall), Some(missed)) if missed.abs() >= MIN_CLOCK_STOP_NS => (
             QUIET,
             format!(
-                "Asleep for {} by {}; the trace clock counted {trace_clock_time} of it.",
+                "Asleep for {} ({}); the trace clock counted {trace_clock_time}.",
                 duration(wall),
                 printable(&asleep.wall_rule.to_string())
             ),
         ),
         (Some(_), Some(_)) => return None,
-        _ => (DOUBT, format!("Asleep for {trace_clock_time} by the trace clock; wall-clock times were not recorded.")),
+        _ => (
+            DOUBT,
+            format!("Asleep for {trace_clock_time}, according to the trace clock; wall-clock times were not recorded."),
+        ),
     };
     Some(Line { style, text })
 }
@@ -106,7 +109,10 @@ fn kind_lines(transition: &PowerTransition) -> Vec<Line> {
     names.dedup();
     if names.len() < transition.phases.len() {
         let phases = count(transition.phases.len() as u64);
-        lines.push(Line { style: QUIET, text: format!("{phases} phases: some attempts failed and were repeated.") });
+        lines.push(Line {
+            style: QUIET,
+            text: format!("{phases} phases, because some attempts failed and were repeated."),
+        });
     }
     lines
 }

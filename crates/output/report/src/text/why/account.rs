@@ -22,8 +22,13 @@ pub(super) fn write_headline(interval: &ExplainedInterval, title: &str, out: &mu
     if interval.kind == ExplainedIntervalKind::Phase {
         let phase = AccountedPhase { transition: "", phase: interval.name.clone(), account: interval.account.clone() };
         if let Some(culprit) = culprits([&phase]).first() {
-            let (claim, details) = (culprit_claim(culprit, &display_name(&interval.name)), culprit_details(culprit));
-            return writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}: {details}");
+            let claim = culprit_claim(culprit, &display_name(&interval.name));
+            let details = match culprit.measure {
+                // The claim already says that the subject kept the computer busy.
+                AccountMeasure::BusySlices => inferred(&culprit.entry).to_owned(),
+                _ => format!(": {}", culprit_details(culprit)),
+            };
+            return writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}{details}");
         }
     }
     if interval.kind == ExplainedIntervalKind::Service && interval.action == "wait" {
@@ -55,7 +60,11 @@ pub fn sentence(account: &PhaseAccount, title: &str) -> Option<(String, String)>
     let inferred = inferred(largest);
     let requests = requests(largest);
     let length = part_of_total(&cost, &total);
-    Some((format!("{name} {verb} {title} for {length}{requests}"), format!(": {}{inferred}", actions(largest))))
+    let details = match account.measure {
+        AccountMeasure::BusySlices => inferred.to_owned(),
+        _ => format!(": {}{inferred}", actions(largest)),
+    };
+    Some((format!("{name} {verb} {title} for {length}{requests}"), details))
 }
 
 /// Names the subject that made a transition slow in a sentence.
@@ -105,9 +114,9 @@ fn culprit_claim(culprit: &Culprit, phase: &str) -> String {
     format!("{} {verb} {phase} for {length}{requests}", subject(entry))
 }
 
-/// Formats a part of a total: `3.00 s of 9.00 s`, or `9.00 s, all of it`.
+/// Formats a part of a total: `3.00 s of 9.00 s`, or `all 9.00 s`.
 fn part_of_total(part: &str, total: &str) -> String {
-    if part == total { format!("{part}, all of it") } else { format!("{part} of {total}") }
+    if part == total { format!("all {part}") } else { format!("{part} of {total}") }
 }
 
 /// Says in how many requests a driver blocked, and how many of them it did not pend.
@@ -279,7 +288,7 @@ const fn activity(action: AccountAction, kind: AccountSubjectKind) -> &'static s
             AccountSubjectKind::Service | AccountSubjectKind::Unit => "starting or stopping",
             _ => "working on a request",
         },
-        AccountAction::Waited => "waiting (reason not recorded)",
+        AccountAction::Waited => "waiting for an unknown reason",
         AccountAction::KeptBusy => "keeping the computer busy",
         AccountAction::Nothing => "",
     }

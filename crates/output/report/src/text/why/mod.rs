@@ -65,7 +65,7 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
     if report.omitted_work_waits > 0 {
         writeln!(
             out,
-            "{QUIET}{} for work ({}) not shown: those threads were idle. Use --idle to include them.{QUIET:#}",
+            "{QUIET}{} for work items ({}) not shown, because those threads were idle. Use --idle to include them.{QUIET:#}",
             counted(report.omitted_work_waits, "wait"),
             duration(report.omitted_work_waits_ns),
         )?;
@@ -84,15 +84,15 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
             .collect();
         let list = names.join(", ");
         let list = printable(&list);
-        writeln!(out, "{DOUBT}Not recorded: context switches in {list}; no critical path there.{DOUBT:#}")?;
+        writeln!(out, "{DOUBT}Not recorded: context switches in {list}, so there is no critical path.{DOUBT:#}")?;
     }
     for missing in report.missing_symbols.iter().take(MAX_FILES) {
         writeln!(out, "{QUIET}No function names: {}.{QUIET:#}", printable(missing))?;
     }
     let hidden = report.missing_symbols.len().saturating_sub(MAX_FILES);
     if hidden > 0 {
-        let files = counted(hidden as u64, "PDB file");
-        writeln!(out, "{QUIET}No function names: {files} more (see JSON).{QUIET:#}")?;
+        let files = counted(hidden as u64, "more PDB file");
+        writeln!(out, "{QUIET}No function names for {files} (see the JSON output).{QUIET:#}")?;
     }
     losses::write(&report.losses, out)
 }
@@ -166,7 +166,7 @@ fn title(interval: &ExplainedInterval) -> String {
         (Some(owner), _) if interval.action.is_empty() => format!("A wait of {}", thread(owner)),
         (Some(owner), _) => format!("A wait of {} ({})", thread(owner), interval.action),
         (None, ExplainedIntervalKind::Service) if interval.action == "wait" => {
-            format!("The wait of service {} to start", printable(&interval.name))
+            format!("The wait for service {} to start", printable(&interval.name))
         }
         (None, ExplainedIntervalKind::Service) => {
             format!("The {} of service {}", interval.action, printable(&interval.name))
@@ -205,7 +205,7 @@ fn write_services(interval: &ExplainedInterval, options: &WhyTextOptions, out: &
     if shown_services.is_empty() {
         return Ok(());
     }
-    writeln!(out, "  {QUIET}Services waited for, last first:{QUIET:#}")?;
+    writeln!(out, "  {QUIET}Services waited for, latest first:{QUIET:#}")?;
     let sum_ns = |rows: &mut dyn Iterator<Item = i64>| rows.fold(0, i64::saturating_add);
     let total_ns = sum_ns(&mut services.iter().map(|row| row.ns));
     let hidden_ns = total_ns.saturating_sub(sum_ns(&mut shown_services.iter().map(|row| row.ns)));
@@ -245,7 +245,7 @@ pub(crate) const fn state(kind: StepKind) -> &'static str {
 
 fn share_name(share: &PathShare) -> String {
     match (share.kind, share.name.is_empty(), share.pid) {
-        (StepKind::Device, true, _) => "a driver outside any module".to_owned(),
+        (StepKind::Device, true, _) => "driver code outside any module".to_owned(),
         (_, true, None) => "an unknown process".to_owned(),
         (_, true, Some(pid)) => format!("process {pid}"),
         (_, false, Some(pid)) => format!("{} ({pid})", share.name),
@@ -371,12 +371,14 @@ fn clock(ns: i64) -> String {
 /// Describes missing records and what that means for critical paths.
 fn missing_records(records: MissingRecords) -> &'static str {
     match records {
-        MissingRecords::ContextSwitches => "context switches; critical paths need them",
+        MissingRecords::ContextSwitches => "context switches, which critical paths need",
         MissingRecords::ReadyThreads => {
-            "ready-thread events; without them, paths end at the first wait that is neither a timer nor a disk"
+            "ready-thread events. Without them, paths end at the first wait that is for neither a timer nor a disk"
         }
-        MissingRecords::Interrupts => "interrupts and DPCs; without them, timers and devices are hard to tell apart",
-        MissingRecords::DiskRequests => "disk requests; without them, waits for files look like any other wait",
+        MissingRecords::Interrupts => {
+            "interrupts and DPCs. Without them, waits for timers and for devices are hard to tell apart"
+        }
+        MissingRecords::DiskRequests => "disk requests. Without them, waits for files look like any other wait",
         records => records.as_str(),
     }
 }

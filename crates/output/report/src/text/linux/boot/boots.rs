@@ -35,7 +35,7 @@ pub(super) fn machine_note(boots: &[RecordedBoot]) -> Option<String> {
     let analyzed = boots.iter().find(|boot| boot.read)?;
     has_several_machines(boots).then(|| {
         format!(
-            "This boot is of {}; the recording also has boots of other computers (see --list-boots).",
+            "This boot is from {}; the recording also has boots of other computers (see --list-boots).",
             printable(machine(analyzed))
         )
     })

@@ -163,7 +163,7 @@ fn slowest(report: &LinuxBootReport) -> Option<String> {
         .filter_map(|unit| Some((unit.duration_ns?, unit)))
         .max_by_key(|&(duration_ns, _)| duration_ns)?;
     Some(format!(
-        "Slowest unit: {}, {}; whether anything waited for it was not recorded.",
+        "Slowest unit: {}, {}. Whether other units waited for it was not recorded.",
         printable(&unit.name),
         duration(duration_ns)
     ))

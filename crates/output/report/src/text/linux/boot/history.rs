@@ -96,7 +96,7 @@ fn more_or_less(ns: i64) -> String {
 fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     let title = format!(
-        "Since boot {}, {} takes {}: {}, was {}.",
+        "From boot {} on, {} takes {}: {} instead of {}.",
         change.first_boot_after,
         phase_phrase(&change.phase),
         more_or_less(change.difference_ns),
@@ -129,9 +129,9 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
 
 fn unit_line(unit: &ChangedUnit, change: &BootChange) -> String {
     let change_text = match (unit.before_ns, unit.after_ns) {
-        (0, is) => format!("{} is new, {}", unit.name, duration(is)),
-        (was, 0) => format!("{} is gone, was {}", unit.name, duration(was)),
-        (was, is) => format!("{} takes {}, was {}", unit.name, duration(is), duration(was)),
+        (0, is) => format!("{} is new and takes {}", unit.name, duration(is)),
+        (was, 0) => format!("{} is gone and took {}", unit.name, duration(was)),
+        (was, is) => format!("{} takes {} instead of {}", unit.name, duration(is), duration(was)),
     };
     match unit.explains {
         true => format!(
@@ -182,7 +182,7 @@ fn update_lines(change: &BootChange) -> Vec<String> {
         }
     }
     if lines.is_empty() {
-        lines.push("No update between the two boots in the journal; check the log of the package manager.".to_owned());
+        lines.push("The journal has no update between the two boots; check the log of the package manager.".to_owned());
     }
     lines.truncate(MAX_UPDATES_NAMED);
     lines
@@ -241,7 +241,7 @@ pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
                 match (starts, boot.startup_ns) {
                     (Some(change), _) => {
                         format!(
-                            "since this boot, {} takes {}",
+                            "from this boot on, {} takes {}",
                             phase_phrase(&change.phase),
                             more_or_less(change.difference_ns)
                         )

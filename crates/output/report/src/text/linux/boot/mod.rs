@@ -48,7 +48,7 @@ impl SingleReport for LinuxBoot {
 fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
     let mut units: Vec<&OtherUnit> = report.details.other_units.iter().collect();
     units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
-    let note = format!("slowest of {}; the boot does not wait for them", count(units.len() as u64));
+    let note = format!("slowest of {}; the boot does not wait for these", count(units.len() as u64));
     Section::builder("other_units", "User and container units", units)
         .note(note)
         .top(top)

@@ -39,7 +39,7 @@ fn initramfs(report: &LinuxBootReport) -> Option<String> {
     let interval = report.details.initial_file_system.as_ref()?;
     let (start, took) = interval.start_ns.zip(interval.duration_ns)?;
     Some(format!(
-        "The last {} of the kernel phase (from {}) were the initramfs, which runs without systemd.",
+        "The initramfs took the last {} of the kernel phase (from {}) and ran without systemd.",
         duration(took),
         duration(start)
     ))
@@ -62,7 +62,7 @@ fn firmware(report: &LinuxBootReport) -> Vec<Line> {
     let difference = report.details.firmware_table_difference_ns.map(|difference| {
         let agree = difference.unsigned_abs() <= NOTABLE_DIFFERENCE_NS;
         let text = format!(
-            "The firmware table ({}) ends {} {} the firmware and loader times from systemd: they {}.",
+            "The times in the firmware table ({}) end {} {} those from systemd: they {}.",
             printable(&table.from),
             duration(difference.saturating_abs()),
             if difference < 0 { "before" } else { "after" },

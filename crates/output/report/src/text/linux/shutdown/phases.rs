@@ -21,5 +21,6 @@ pub(super) fn section(report: &LinuxShutdownReport) -> Section<'_> {
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
     let note = format!("times are relative to the start of the shutdown, {} into the recording", ExactTime(origin_ns));
     let rows = report.phases.iter().map(PhaseRow::from_phase).collect();
-    PhaseTable { origin_ns, total_ns: Some(report.total_at_least_ns), asleep: None, rows }.section(note)
+    let total_ns = Some(report.total_at_least_ns);
+    PhaseTable { origin_ns, total_ns, rows, ..PhaseTable::default() }.section(note)
 }

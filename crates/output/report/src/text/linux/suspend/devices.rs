@@ -4,7 +4,7 @@ use onoff_transitions::linux::suspend::LinuxSleep;
 use onoff_transitions::{CallbackReason, Phase, PhaseName};
 
 use crate::text::phases::{self, device};
-use crate::text::quantity::{count, counted, duration};
+use crate::text::quantity::{counted, duration};
 use crate::text::style::{MISSING, QUIET};
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
@@ -91,11 +91,11 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     for phase in phases {
         let length = phase.duration_ns.unwrap_or_default();
         let text = format!(
-            "{}, {}: {} in {} callbacks, {} before and between them.",
+            "{}, {}: {} in {}, {} before and between them.",
             phases::name(phase.name),
             duration(length),
             duration(phase.work.path_ns),
-            count(phase.work.path.len() as u64),
+            counted(phase.work.path.len() as u64, "callback"),
             duration(length.saturating_sub(phase.work.path_ns).max(0)),
         );
         section = section.line(QUIET, text);

@@ -75,8 +75,10 @@ fn answer(sleep: &LinuxSleep) -> String {
             format!("{}: {down}, {asleep}, {up}", kind(sleep))
         }
     };
-    if let Some(settling) = sleep.settled() {
-        sentence += &format!(", then {} until idle", duration(settling.busy_ns));
+    match sleep.settled().map(|settling| settling.busy_ns) {
+        Some(0) => sentence += ", then idle",
+        Some(busy_ns) => sentence += &format!(", then {} until idle", duration(busy_ns)),
+        None => {}
     }
     if sleep.details.outcome == SleepOutcome::Unfinished {
         sentence += "; the end is not in the recording";
@@ -100,7 +102,7 @@ pub(super) fn unknown(sleep: &LinuxSleep) -> Option<String> {
     let following = gap.before.map_or_else(|| "the end of the sleep".to_owned(), phases::name);
     let halves_unknown = sleep.details.suspend.duration_ns.is_none() && sleep.details.resume.duration_ns.is_none();
     let asleep_note = if halves_unknown { " (including the time asleep)" } else { "" };
-    Some(format!("{} between {preceding} and {following}{asleep_note}, without any record", duration(gap.duration_ns)))
+    Some(format!("{} between {preceding} and {following}{asleep_note} without any record", duration(gap.duration_ns)))
 }
 
 /// Describes the longest phase and where its time went.
@@ -178,7 +180,7 @@ fn wake_details(sleep: &LinuxSleep) -> Option<String> {
     if let (Some(ns), Some(kernel)) = (sleep.details.asleep.slept_ns, sleep.details.asleep.kernel_ns)
         && ns.abs_diff(kernel) >= MIN_DISAGREEMENT_NS
     {
-        parts.push(format!("Time asleep by the kernel: {}.", duration(kernel)));
+        parts.push(format!("Time asleep according to the kernel: {}.", duration(kernel)));
     }
     let firmware: Vec<String> =
         [("suspend", sleep.details.firmware.suspend_ns), ("resume", sleep.details.firmware.resume_ns)]
@@ -186,7 +188,7 @@ fn wake_details(sleep: &LinuxSleep) -> Option<String> {
             .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
             .collect();
     if !firmware.is_empty() {
-        parts.push(format!("Firmware's own times: {}.", firmware.join(", ")));
+        parts.push(format!("Firmware times: {}.", firmware.join(", ")));
     }
     (!parts.is_empty()).then(|| parts.join(" "))
 }
@@ -200,7 +202,7 @@ fn low_power(sleep: &LinuxSleep) -> Option<String> {
         }
         (Some(ns), None) => format!("The hardware was in its low-power state for {}", duration(ns)),
         (None, _) => {
-            "The time of the hardware in its low-power state was not recorded ('onoff record suspend' records it on machines that count it)"
+            "The time in the hardware's low-power state was not recorded ('onoff record suspend' records it on machines that count it)"
                 .to_owned()
         }
     };
@@ -256,7 +258,7 @@ fn network(sleep: &LinuxSleep) -> Option<String> {
             format!("{name} {}", steps.join(", "))
         })
         .collect();
-    (!interfaces.is_empty()).then(|| format!("Network, after the start of the resume: {}.", interfaces.join("; ")))
+    (!interfaces.is_empty()).then(|| format!("Network, times from the start of the resume: {}.", interfaces.join("; ")))
 }
 
 fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
@@ -279,7 +281,7 @@ fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         let bound = image.max_ns.map_or_else(String::new, |ns| format!(" ({})", duration(ns)));
         writeln!(
             out,
-            "{QUIET}The times to write and read it are not in the recording: {}{bound}.{QUIET:#}",
+            "{QUIET}How long writing and reading the image took was not recorded: {}{bound}.{QUIET:#}",
             image.rule
         )?;
     }

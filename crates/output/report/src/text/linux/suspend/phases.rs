@@ -48,6 +48,7 @@ pub(super) fn section(sleep: &LinuxSleep) -> Option<Section<'_>> {
         };
     }
     let total_ns = (!is_received).then(|| end.saturating_sub(sleep.start_or_zero_ns()).saturating_sub(slept_ns));
-    let section = PhaseTable { origin_ns: sleep.start_or_zero_ns(), total_ns, asleep: interval, rows }.section(note);
+    let origin_ns = sleep.start_or_zero_ns();
+    let section = PhaseTable { origin_ns, total_ns, asleep: interval, is_sleep: true, rows }.section(note);
     Some(section.lines(phases::settling("After the resume", sleep.settling.as_ref())))
 }
