@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 
 class Reader:
-    """Reads recordings in a child process, which is started on demand and restarted after a crash or time-out."""
+    """Reads recordings in a child process, which is started on demand and restarted after a crash or timeout."""
 
     def __init__(self, seconds: float, memory_bytes: int) -> None:
         self.seconds = seconds
@@ -19,7 +19,7 @@ class Reader:
         self._process: Optional[subprocess.Popen[bytes]] = None
 
     def run(self, task: Any) -> Any:
-        """Returns the result of a task (see ``_worker.answer``), or an error message after a crash or time-out."""
+        """Returns the result of a task (see ``_worker.answer``), or an error message after a crash or timeout."""
         if self._process is None:
             self._process = self._start()
         answer = self._run(self._process, task)

@@ -169,7 +169,7 @@ def summaries(
 
     A pool of ``workers`` processes (default: one per CPU) reads the recordings. Each recording is limited to
     ``seconds`` and, if the system supports it, ``memory_bytes``. A recording that cannot be read or crashes its process
-    becomes a row of ``recordings`` with an ``error``. If the error may be transient (time-out, memory, crash, a file
+    becomes a row of ``recordings`` with an ``error``. If the error may be transient (timeout, memory, crash, a file
     that could not be opened or changed while it was read), ``schema`` is 0 and the next run tries again.
 
     ``progress`` is called with the number of finished recordings, the total, and the estimated remaining seconds.

@@ -1,4 +1,4 @@
-/** The phases as a ribbon, with time-outs as ticks and the search for the end of PostBoot below. */
+/** The phases as a ribbon, with timeouts as ticks and the search for the end of PostBoot below. */
 
 import { rangeFraction } from "./fold";
 import type { Band, Phase } from "./data";

@@ -140,7 +140,7 @@ export interface PageTransition {
   unplaced: string[];
   /** Search for the end of the last phase. */
   band: PageBand | null;
-  /** Time-outs. */
+  /** Timeouts. */
   ticks: PageTick[];
   /** Findings, most expensive first. */
   findings: PageFinding[];

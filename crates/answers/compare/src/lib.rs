@@ -147,7 +147,7 @@ fn summarize(configuration: &Configuration, kind: Option<String>, options: &Comp
             {
                 exclusions.push(Exclusion {
                     reason: ExclusionReason::OtherKind,
-                    text: format!("kind {}, but the other runs are {kind}", run.kind),
+                    text: format!("its kind is {}, but the other runs are {kind}", run.kind),
                 });
             }
             if let Some(duplicate) = earlier_runs.iter().find(|earlier_run| run.is_same_recording(earlier_run))

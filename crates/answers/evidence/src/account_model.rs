@@ -78,7 +78,7 @@ impl AccountSubjectKind {
 pub enum AccountAction {
     Ran,
     WaitedForDisk,
-    /// It waited for a timer that it had set, or until a time-out expired.
+    /// It waited for a timer that it had set, or until a timeout expired.
     WaitedForTimer,
     /// It waited for a device or a driver's interrupt.
     WaitedForDevice,

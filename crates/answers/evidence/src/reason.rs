@@ -1,4 +1,4 @@
-//! Why work took as long as it did, or how we know that it ran into its time-out. Each reason is a code with arguments
+//! Why work took as long as it did, or how we know that it ran into its timeout. Each reason is a code with arguments
 //! and a phrase.
 
 use std::fmt::{Display, Formatter, Result};
@@ -13,32 +13,32 @@ pub enum Reason {
     /// No reason recorded.
     #[default]
     None,
-    /// An application ran into its time-out, or was terminated.
+    /// An application ran into its timeout, or was terminated.
     Application {
         /// `None` if unknown.
         has_windows: Option<bool>,
         terminated: bool,
-        /// The time-out it ran into, ns; `None` if it ran into none or the length is unknown.
+        /// The timeout it ran into, ns; `None` if it ran into none or the length is unknown.
         limit_ns: Option<i64>,
-        /// Whether it ran into its time-out.
+        /// Whether it ran into its timeout.
         timed_out: bool,
     },
-    /// A service stopped after the service shutdown time-out.
+    /// A service stopped after the service shutdown timeout.
     ServiceStoppedLate {
-        /// The time-out, ns; `None` if unknown.
+        /// The timeout, ns; `None` if unknown.
         limit_ns: Option<i64>,
     },
-    /// A service did not stop within the service shutdown time-out.
+    /// A service did not stop within the service shutdown timeout.
     ServiceDidNotStopInTime {
-        /// The time-out, ns; `None` if unknown.
+        /// The timeout, ns; `None` if unknown.
         limit_ns: Option<i64>,
     },
     ServiceDidNotStop,
     /// A pre-shutdown service: all other services wait for it.
     PreShutdownService,
-    /// A unit exceeded its stop time-out and was killed.
+    /// A unit exceeded its stop timeout and was killed.
     UnitKilled {
-        /// The time-out, ns; `None` if unknown.
+        /// The timeout, ns; `None` if unknown.
         limit_ns: Option<i64>,
     },
     /// A unit was still stopping when the recording ended.
@@ -59,7 +59,7 @@ pub enum Reason {
     NoProcessExited,
     /// Asked a second time, then terminated.
     AskedAgainAndTerminated,
-    /// Asked a second time after its time-out.
+    /// Asked a second time after its timeout.
     AskedAgain,
     /// Its window did not respond for at least 5 s, twice.
     WindowUnresponsiveTwice,
@@ -69,25 +69,25 @@ pub enum Reason {
     WindowUnresponsive,
     /// Terminated at least 5 s after the notification.
     TerminatedAfterNotification,
-    /// Its record has a time-out status.
+    /// Its record has a timeout status.
     TimeOutStatus,
     /// Did not respond for at least 5 s.
     Unresponsive,
-    /// Stopped after its time-out.
+    /// Stopped after its timeout.
     StoppedAfterTimeOut,
     /// Never stopped; the shutdown waited until then.
     NeverStopped,
     /// Still running when the wait for services ended.
     NotStoppedWhenWaitEnded,
-    /// Exceeded its time-out and was still running when the recording ended.
+    /// Exceeded its timeout and was still running when the recording ended.
     NotStoppedWhenRecordingEnded,
     /// Reported by the service manager.
     ReportedByServiceManager,
     /// Killed.
     Killed,
-    /// Used its whole time-out or more.
+    /// Used its whole timeout or more.
     TookTimeOut,
-    /// Used its whole time-out or more; time-outs are not recorded.
+    /// Used its whole timeout or more; timeouts are not recorded.
     TookUnrecordedTimeOut,
 }
 

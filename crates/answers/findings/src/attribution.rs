@@ -244,7 +244,7 @@ impl Attribution<'_> {
         finding.cost_basis = CostBasis::CriticalPath;
         finding.phase = Some(phase.phase.clone());
         let text = format!(
-            "{}; during the other {}, other subjects used the CPU or were waited for",
+            "{}; other subjects were on the critical path for the other {}",
             activities(entry),
             time(others_ns)
         );
@@ -515,7 +515,7 @@ impl Attribution<'_> {
                 format!("{} of it is unattributed: {reason}", time(account.unknown_ns))
             }
             (None, Some(largest)) => {
-                format!("many subjects took part, most of all {} ({})", largest.name, time(largest.ns))
+                format!("many subjects contributed, {} the most ({})", largest.name, time(largest.ns))
             }
             (None, None) => "what took the time is unknown".to_owned(),
         };
@@ -574,7 +574,7 @@ fn subtract_loaded_drivers(finding: &mut RuleFinding, account: &PhaseAccount, ru
     let names: Vec<String> =
         driver_times.iter().take(MAX_ACTIVITIES).map(|&(ns, name)| format!("{name} {}", time(ns))).collect();
     finding.cost_ns = Some(rule_cost_ns.saturating_sub(loaded_ns));
-    let text = format!("drivers it loaded account for {} of it: {}", time(loaded_ns), names.join(", "));
+    let text = format!("drivers it loaded account for {}: {}", time(loaded_ns), names.join(", "));
     finding.evidence.push(FindingEvidence { time_ns: None, text });
 }
 
@@ -605,7 +605,7 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
     let is_same_name = finding.subject.name.eq_ignore_ascii_case(&entry.name);
     let start_ns = entry.intervals.first().map(|interval| interval.start_ns);
     let phase_name = PhaseName::parse(&phase.phase).map_or_else(|| phase.phase.clone(), PhaseName::display_name);
-    let text = format!("critical path of {phase_name}: {}", activities(entry));
+    let text = format!("critical path ({phase_name}): {}", activities(entry));
     let title_has_name = finding.title.to_lowercase().contains(&entry.name.to_lowercase());
     let rule_cost_ns = rule_cost_ns.unwrap_or(ns);
     let differs = rule_cost_ns.abs_diff(ns).saturating_mul(MAX_DIFFERENCE_PART) > ns.unsigned_abs();
@@ -616,6 +616,7 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
             (AccountSubjectKind::Script, false) if finding.code.ends_with("script") => {
                 format!("{} script {} took {}", finding.subject.name, entry.name, time(entry.ns))
             }
+            _ if title_has_name => format!("{} ({} on the critical path)", finding.title, time(entry.ns)),
             _ => format!("{} took {}: {}", entry.name, time(entry.ns), finding.title),
         };
     }
@@ -649,7 +650,7 @@ fn activities(entry: &AccountEntry) -> String {
     if !entry.read_by.is_empty() {
         let readers = entry.read_by.iter().take(MAX_ACTIVITIES);
         let parts: Vec<String> =
-            readers.map(|reader| format!("{} waited for it {}", reader.name, time(reader.ns))).collect();
+            readers.map(|reader| format!("{} waited {} for it", reader.name, time(reader.ns))).collect();
         return parts.join(", ");
     }
     let parts: Vec<String> = entry
@@ -657,7 +658,13 @@ fn activities(entry: &AccountEntry) -> String {
         .iter()
         .filter(|share| share.action != AccountAction::Nothing && share.ns.saturating_mul(100) >= entry.ns)
         .take(MAX_ACTIVITIES)
-        .map(|share| format!("{} {}", share.action.phrase_for(entry.kind), time(share.ns)))
+        .map(|share| {
+            let phrase = share.action.phrase_for(entry.kind);
+            match phrase.strip_suffix(')') {
+                Some(phrase) => format!("{phrase}, {})", time(share.ns)),
+                None => format!("{phrase} ({})", time(share.ns)),
+            }
+        })
         .collect();
     if parts.is_empty() { entry.name.clone() } else { format!("{} {}", entry.name, parts.join(", ")) }
 }
@@ -675,7 +682,7 @@ fn advice(entry: &AccountEntry) -> String {
         (_, Some(AccountAction::WaitedForDisk | AccountAction::OccupiedDisk)) => {
             "check which files it reads and writes, and whether it can do that later"
         }
-        (_, Some(AccountAction::WaitedForTimer)) => "find out what it waits for: it waited for a timeout or a delay",
+        (_, Some(AccountAction::WaitedForTimer)) => "find out which timeout or delay it waited for",
         _ => "find out what it does, and whether it can do that later",
     };
     text.to_owned()
@@ -695,8 +702,8 @@ pub(crate) fn critical_path_time(culprit: &Culprit) -> RuleFinding {
         _ => Cost::at_most(entry.ns),
     };
     let title = match entry.read_by.first() {
-        Some(reader) => format!("{} waited {} of {phase} for {}", reader.name, time(entry.ns), entry.name),
-        None => format!("{} was on the critical path of {phase} for {}", entry.name, time(entry.ns)),
+        Some(reader) => format!("{} waited {} for {} during {phase}", reader.name, time(entry.ns), entry.name),
+        None => format!("{} was on the critical path for {} ({phase})", entry.name, time(entry.ns)),
     };
     let mut finding = RuleFinding::new(subject(entry), title)
         .cost(cost)
@@ -712,7 +719,7 @@ fn cpu_bound(culprit: &Culprit, phase: &str) -> RuleFinding {
     let entry = &culprit.entry;
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Work, entry.name.clone()),
-        format!("no CPU was free for {} of {phase}", time(entry.ns)),
+        format!("no CPU was free for {} ({phase})", time(entry.ns)),
     )
     .cost(Cost::at_most(entry.ns))
     .certainty(entry.certainty)
@@ -911,7 +918,7 @@ mod tests {
             (0..9).map(|index| entry(Driver, &format!("d{index}"), (index * 10_000, (index + 1) * 10_000))).collect();
         for (phase, expected) in [
             (mostly_unknown, "80.0 s of it is unattributed: context switches were not recorded"),
-            (phase("WinLogonInit", many), "many subjects took part, most of all d0 (10.0 s)"),
+            (phase("WinLogonInit", many), "many subjects contributed, d0 the most (10.0 s)"),
         ] {
             let services_of = |_: u32, _: i64| Vec::new();
             let phases = [phase];

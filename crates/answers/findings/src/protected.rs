@@ -106,7 +106,7 @@ pub fn with_guard(service: &ServiceEntry, advice: &str) -> String {
 pub fn advice_for_service(service: &str) -> String {
     if is_protected(service) {
         format!(
-            "{service} is part of Windows and other services need it: leave it on; find out what it waits for \
+            "leave {service} on: it is part of Windows, and other services need it. Find out what it waits for \
              ('onoff why FILE --service {}') and fix that",
             crate::shell_argument::quote_argument(service)
         )
@@ -152,7 +152,7 @@ mod tests {
     fn advice_never_disables_protected_services() {
         for name in PROTECTED {
             let advice = advice_for_service(name);
-            assert!(advice.contains("leave it on"), "{advice}");
+            assert!(advice.starts_with(&format!("leave {name} on")), "{advice}");
             assert!(!advice.contains("demand"), "{advice}");
         }
         assert!(advice_for_service("Slowsvc").contains("ERROR_CONTROL"));

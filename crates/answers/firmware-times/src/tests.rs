@@ -168,7 +168,7 @@ fn an_end_before_its_start_is_skipped_and_counted() {
     let report = report(vec![event(30, Work::Function, Begin, A, "f"), event(20, Work::Function, End, A, "f")]);
     assert!(report.work.is_empty());
     assert_eq!(report.faults[0].kind, FirmwareProblemKind::EventsNotMonotonic);
-    assert!(report.faults[0].text.contains("1 that end before they start"), "{}", report.faults[0].text);
+    assert!(report.faults[0].text.contains("1 with an end before the start"), "{}", report.faults[0].text);
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(crate) fn describe_instead(trace: &Trace, requested: TransitionKind) -> Cont
     let looks_like = if requested != TransitionKind::Suspend
         && (has_activity(ActivityKind::PowerPhase) || has_activity(ActivityKind::PowerTransition))
     {
-        Some(("suspend", "suspend"))
+        Some(("sleep", "suspend"))
     } else if requested != TransitionKind::Boot && has_milestone(milestone::AUTO_START_BEGIN) {
         Some(("boot", "boot"))
     } else if requested != TransitionKind::Shutdown

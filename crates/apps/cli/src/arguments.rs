@@ -64,22 +64,22 @@ use why::WhyArguments;
 const EXIT_CODES: &str = "\
 Exit codes:
   0   success (also if the reader of a pipe stops early)
-  1   the recording could not be read, or the output not written
+  1   the recording could not be read, or the output could not be written
   2   the recording has no data for this verb
   64  usage error";
 
 const EXAMPLES: &str = "\
 Getting started:
-  onoff boot.etl                         what a recording is, and a line from each verb
+  onoff boot.etl                         overview, with one line from each verb
   onoff boot boot.etl                    where the time of a boot went
   onoff diagnose boot.etl                what to fix
   onoff view boot.etl                    an interactive report
   onoff boot                             the last boot of this Linux computer
-  onoff compare before.etl after.etl     what got slower, and whether it is noise
+  onoff compare before.etl after.etl     what got slower by more than noise
   onoff explain PreSMSS                  what a term means
 
-Recordings may be compressed (.xz, .gz, .zst, .zip); '-' reads standard input.
-'onoff VERB --help' shows examples. To make a recording on Windows or Linux, see
+Recordings may be compressed (.xz, .gz, .zst, .zip); '-' reads standard input. \
+'onoff VERB --help' shows examples. To make a recording on Windows or Linux, see \
 'onoff record --help' and docs/src/how-to/record.md in the source.";
 
 /// Shows where the time goes when a computer boots, shuts down, sleeps or wakes
@@ -267,22 +267,24 @@ pub enum CsvTable {
 #[command(after_help = format!("\
 Examples:
   onoff boot boot.etl
-  onoff boot kernel.etl user.etl         two logs of one boot
-  onoff boot boot.etl --top 20           longer lists
-  onoff boot boot.etl --firmware FBPT.bin   with the stages from reset to the kernel
-  onoff boot boot.etl --firmware FBPT.bin --capture boot.pcapng   reset to desktop on one axis
-  onoff boot --firmware FBPT.bin --capture boot.pcapng            reset to kernel only
-  onoff boot boot.etl --format json | jq '.phases[] | {{name, duration_ns, rule}}'
+  onoff boot kernel.etl user.etl            two logs of one boot
+  onoff boot boot.etl --top 20              longer lists
+  onoff boot boot.etl --firmware FBPT.bin   with the firmware stages
+  onoff boot boot.etl --firmware FBPT.bin --capture boot.pcapng
+                                            reset to desktop on one axis
+  onoff boot --firmware FBPT.bin --capture boot.pcapng   reset to kernel only
+  onoff boot boot.etl --format json |
+      jq '.phases[] | {{name, duration_ns, rule}}'
   onoff boot boot.etl --format xml -o summary_boot.xml
   onoff boot boot.etl --format csv --csv pnp
-  onoff boot recording.tar.xz            a Linux boot: trace, logs and systemd output
-  onoff boot                             the last boot of this Linux computer
-  onoff boot --list-boots                its earlier boots, for 'onoff boot --boot -1'
+  onoff boot recording.tar.xz               Linux: traces, logs, systemd output
+  onoff boot                                this Linux computer's last boot
+  onoff boot --list-boots                   its earlier boots
   onoff boot journal.export --list-boots
-  onoff boot journal.export --boot -1    the previous boot, from the journal alone
+  onoff boot journal.export --boot -1       the boot before, from the journal
 
-Points in time count from the start of the kernel. Each phase shows the rule that determined
-its end; 'inferred' means that the event which defines the end was not recorded.
+Timestamps are relative to the start of the kernel. Each phase shows the rule that determined its end; \
+'inferred' means that the defining event was not recorded.
 
 {EXIT_CODES}"))]
 pub struct BootArguments {
@@ -335,7 +337,7 @@ pub struct BootArguments {
     pub output: OutputArguments,
 }
 
-/// Show the events of a recording, one row each, in order of time
+/// Show the events of a recording in chronological order, one per row
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
@@ -343,10 +345,11 @@ Examples:
   onoff events trace.etl --process smss.exe --event P-Start --event I-Start
   onoff events trace.etl --provider '*Kernel-PnP*' --range 2s 4.5s
   onoff events trace.etl --event CSwitch --range 10ms 20ms
-  onoff events trace.etl --format json | jq 'select(.process == \"csrss.exe\")'
+  onoff events trace.etl --format json |
+      jq 'select(.process == \"csrss.exe\")'
 
-Text has the layout of 'xperf -a dumper': a header block that names the columns, then one row
-per event. Times are in µs from the start of the recording. Names come from the events read so
+Text has the layout of 'xperf -a dumper': a header block that names the columns, then one row per event. \
+Times are in µs from the start of the recording. Names come from the events read so \
 far and from the end of the recording, so that output starts immediately.
 
 {EXIT_CODES}"))]
@@ -388,8 +391,9 @@ pub struct EventsArguments {
 #[command(after_help = format!("\
 Examples:
   onoff info trace.etl
-  onoff info kernel.etl user.etl        two logs of one recording
-  onoff info trace.etl --format json | jq '.providers[] | select(.events > 1000)'
+  onoff info kernel.etl user.etl   two logs of one recording
+  onoff info trace.etl --format json |
+      jq '.providers[] | select(.events > 1000)'
 
 {EXIT_CODES}"))]
 pub struct InfoArguments {

@@ -117,7 +117,7 @@ fn time_point(text: &str) -> Result<TimePoint, Failure> {
 /// Suggests a unit for a decimal number without one.
 fn unit_hint(text: &str) -> String {
     match text.contains('.') && text.parse::<f64>().is_ok() {
-        true => format!("; for seconds, {text}s"),
+        true => format!("; for seconds, write {text}s"),
         false => String::new(),
     }
 }

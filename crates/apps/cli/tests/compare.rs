@@ -338,7 +338,7 @@ fn ignores_logon_time() {
     assert_eq!(comparison["notes"][0]["kind"], "person_wait_excluded");
     assert_eq!(ms(&comparison["notes"][0]["user_input_ns"]), 6_500);
     let text = folder.answer("compare --baseline alone.etl --candidate person.etl");
-    assert!(text.contains("person.etl: 6.50 s of waiting for the user are excluded from all numbers."), "{text}");
+    assert!(text.contains("person.etl: 6.50 s of waiting for the user is excluded from all numbers."), "{text}");
 }
 
 #[test]

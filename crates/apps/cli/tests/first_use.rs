@@ -162,7 +162,7 @@ fn validates_ranges() {
     let folder = Folder::boot(SCENARIO);
     let (code, message) = folder.failure("services boot.etl --range 2.5 4.5");
     assert_eq!(code, 64);
-    assert!(message.contains("for seconds, 2.5s"), "{message}");
+    assert!(message.contains("for seconds, write 2.5s"), "{message}");
     for verb in ["services", "events"] {
         let (code, message) = folder.failure(&format!("{verb} boot.etl --range 4s 2s"));
         assert_eq!(code, 64, "{message}");

@@ -42,7 +42,7 @@ fn matches_paper_table_exactly() {
     assert!(with_page_buffer.contains("A 4 KiB buffer would reduce 49,395 reads to 100;"), "{with_page_buffer}");
     // Without a device model there are no times.
     let text = paper().answer("io paper.csv.gz");
-    assert!(text.contains("no times; specify --device"), "{text}");
+    assert!(text.contains("no times; to estimate them, specify --device"), "{text}");
 }
 
 /// A cache smaller than one read-ahead group has no read-ahead column. The cache of the last row holds all pages,

@@ -117,7 +117,7 @@ fn reports_unreadable_sources_with_advice() {
     let output = folder.run("boot --root root");
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains("not found in /var/log/journal or /run/log/journal"), "{stderr}");
+    assert!(stderr.contains("no journal in /var/log/journal or /run/log/journal"), "{stderr}");
     assert!(stderr.lines().last().unwrap().contains("pass a recording"), "{stderr}");
     // Journals of other machines are ignored.
     let entry = JournalEntry { boot_id: 1, sequence_number: 1, realtime_us: 1, ..JournalEntry::default() };

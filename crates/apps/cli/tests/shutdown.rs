@@ -260,7 +260,7 @@ fn real_shutdown_without_shutdown_providers() {
         list(&report["missing_evidence"], "items").iter().map(|item| item["provider"].as_str().unwrap()).collect();
     assert!(missing.contains(&"Microsoft-Windows-Subsys-Csr"), "{missing:?}");
     let text = folder.answer("shutdown boot.etl");
-    assert!(text.contains("Inferred: notifications were not recorded"), "{text}");
+    assert!(text.contains("Inferred from process exits"), "{text}");
     assert!(text.contains("{e8316a2d-0d94-4f52-85dd-1e15b66c5891}"), "{text}");
 }
 

@@ -132,7 +132,7 @@ fn record_figure_3(folder: &Folder) {
 fn matches_disk_table_of_embedded_paper() {
     let folder = Folder::new();
     record_figure_3(&folder);
-    // The example in the help shows four processes, file by file.
+    // The example in the book shows four processes, file by file.
     let detail = json(
         &folder,
         "disk trace.etl --by process,path,priority --process MsMpEng.exe --process communicator.exe \

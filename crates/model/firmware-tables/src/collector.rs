@@ -125,7 +125,7 @@ impl FirmwareTableCollector {
                     FirmwareProblemKind::SeveralBoots,
                     Severity::Warning,
                     other.from,
-                    format!("skipped: belongs to a different boot than {}", selected.from),
+                    format!("skipped: from a different boot than {}", selected.from),
                     0,
                 ),
                 _ => {}

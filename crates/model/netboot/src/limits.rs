@@ -30,7 +30,7 @@ pub const MAX_FRAGMENTED: usize = 1 << 10;
 pub const MAX_ANSWER_PORTS: usize = 1 << 4;
 /// Window changes per transfer.
 pub const MAX_WINDOW_CHANGES: usize = 1 << 10;
-/// Time-outs listed individually per transfer; totals include all of them.
+/// Timeouts listed individually per transfer; totals include all of them.
 pub const MAX_TIMEOUTS: usize = 1 << 8;
 /// Maximum length of a name from the network, bytes.
 pub const MAX_NAME_LEN: usize = 512;

@@ -233,7 +233,13 @@ fn unknown_file_error(file: &SourceFile) -> Error {
 
 fn no_recording_error(file: &SourceFile) -> Error {
     let (name, bytes) = (file.name().to_owned(), file.bytes());
-    Error::NotARecording { name, first_bytes: first_bytes(bytes), advice: onoff_linux::advice(bytes) }
+    let advice = match onoff_linux::advice(bytes) {
+        "" => {
+            ". onoff reads .etl files, Linux journals and kernel logs, network captures and firmware tables (see 'onoff --help')"
+        }
+        advice => advice,
+    };
+    Error::NotARecording { name, first_bytes: first_bytes(bytes), advice }
 }
 
 /// Unpacks a file (xz, gzip, zstd) that is not a recording, such as a registry hive. Returns unpacked files unchanged.

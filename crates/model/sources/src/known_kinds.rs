@@ -45,11 +45,11 @@ const MAGICS: &[(&[u8], KnownKind)] = &[
     (b"QFI\xFB", foreign("a virtual disk (QCOW2)", "Mount it, then run 'onoff image' on the folder")),
     (b"KDMV", foreign("a virtual disk (VMDK)", "Mount it, then run 'onoff image' on the folder")),
     (b"MSWIM\0\0\0", foreign("a Windows image (.wim)", "Mount or extract it, then run 'onoff image' on the folder")),
-    (b"MSCF", foreign("a cabinet file (.cab)", "Unpack it with cabextract or expand, and open the .etl in it")),
-    (b"7z\xBC\xAF\x27\x1C", foreign("a 7z archive", "Unpack it, and open its contents")),
-    (b"Rar!\x1A\x07", foreign("a RAR archive", "Unpack it, and open its contents")),
-    (b"BZh", foreign("a bzip2 file", "Unpack it with bzip2, and open the result")),
-    (b"\x04\x22\x4D\x18", foreign("an LZ4 file", "Unpack it with lz4, and open the result")),
+    (b"MSCF", foreign("a cabinet file (.cab)", "Unpack it with cabextract or expand and open the .etl in it")),
+    (b"7z\xBC\xAF\x27\x1C", foreign("a 7z archive", "Unpack it and open its contents")),
+    (b"Rar!\x1A\x07", foreign("a RAR archive", "Unpack it and open its contents")),
+    (b"BZh", foreign("a bzip2 file", "Unpack it with bzip2 and open the result")),
+    (b"\x04\x22\x4D\x18", foreign("an LZ4 file", "Unpack it with lz4 and open the result")),
     (
         b"\x89PNG\r\n",
         foreign("a picture (PNG)", "The only boot chart that can be read is the SVG written by 'systemd-analyze plot'"),
@@ -75,7 +75,7 @@ const WORDS: &[(&str, KnownKind)] = &[
     ),
     (
         "<WindowsPerformanceRecorder",
-        foreign("a recorder profile (.wprp), not a recording", "Record with it: 'wpr -boottrace -addboot FILE'"),
+        foreign("a recorder profile (.wprp)", "Record with it: 'wpr -boottrace -addboot FILE'"),
     ),
     (
         "<instrumentationManifest",
@@ -115,7 +115,7 @@ pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
         // Only the unpacked content has a kind.
         Content::Packed(_) => return None,
         Content::Empty => {
-            let description = if bytes.is_empty() { "empty" } else { "empty (only zero bytes)" };
+            let description = if bytes.is_empty() { "an empty file" } else { "an empty file (only zero bytes)" };
             return Some(foreign(
                 description,
                 "The recorder may have been stopped before it wrote anything, or the copy is incomplete",
@@ -191,8 +191,8 @@ mod tests {
         let picture = b"<?xml version=\"1.0\" standalone=\"no\"?>\n<svg width=\"900px\" height=\"800px\">\n<!-- This file is a systemd-bootchart SVG file. -->\n";
         assert_eq!(description(picture), "a systemd-bootchart picture (SVG)");
         assert!(known_kind("bootchart.svg", picture).unwrap().advice.contains("'onoff boot'"));
-        assert_eq!(description(b""), "empty");
-        assert_eq!(description(&[0; 100]), "empty (only zero bytes)");
+        assert_eq!(description(b""), "an empty file");
+        assert_eq!(description(&[0; 100]), "an empty file (only zero bytes)");
         assert_eq!(
             description(b"<?xml version=\"1.0\"?>\n<WpaProfileContainer>"),
             "a Windows Performance Analyzer profile (.wpaProfile)"

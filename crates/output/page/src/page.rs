@@ -73,7 +73,7 @@ pub struct PageTransition {
     pub unplaced: Vec<String>,
     /// Search for the end of the last phase.
     pub band: Option<PageBand>,
-    /// Time-outs.
+    /// Timeouts.
     pub ticks: Vec<PageTick>,
     /// Findings, most expensive first.
     pub findings: Vec<PageFinding>,

@@ -1,4 +1,4 @@
-//! Page content of transitions: phases with their breakdown, time-outs, time asleep, and the stages before the kernel
+//! Page content of transitions: phases with their breakdown, timeouts, time asleep, and the stages before the kernel
 //! from firmware tables and network captures.
 
 use onoff_blame::account::PhaseAccount;
@@ -218,7 +218,7 @@ pub(crate) fn tracks_before_kernel(transitions: &[&Transition]) -> Vec<Track> {
     .collect()
 }
 
-/// Returns the time-outs that were reached, and the shutdown time-out of all services.
+/// Returns the timeouts that were reached, and the shutdown timeout of all services.
 fn ticks(transition: &Transition) -> Vec<PageTick> {
     let mut ticks = Vec::new();
     let mut add = |owner: &str, time_out: &TimeOut| {

@@ -73,7 +73,7 @@ pub fn check(job: &Job, capabilities: &Capabilities, free_bytes: Option<u64>) ->
             available,
             missing,
         ));
-        let missing = "no FPDT: no times for the firmware's stages";
+        let missing = "no FPDT: firmware stages cannot be timed";
         items.push(CheckItem::new(
             "firmware times",
             capabilities.firmware_table,
@@ -128,8 +128,8 @@ fn check_trace(capabilities: &Capabilities) -> CheckItem {
         None if !capabilities.superuser => (Availability::Limited, "not visible without root".to_owned()),
         None => (
             Availability::Missing,
-            "no /sys/kernel/tracing: run 'mount -t tracefs tracefs /sys/kernel/tracing'; if that fails, this kernel \
-             lacks CONFIG_FTRACE"
+            "/sys/kernel/tracing is missing; run 'mount -t tracefs tracefs /sys/kernel/tracing' (if that fails, this \
+             kernel lacks CONFIG_FTRACE)"
                 .to_owned(),
         ),
     };
@@ -147,7 +147,7 @@ fn check_events(job: &Job, capabilities: &Capabilities) -> CheckItem {
     let missing: Vec<&str> =
         requested.into_iter().filter(|event| !available.iter().any(|name| name == event)).collect();
     let (availability, text) = if capabilities.events.is_none() {
-        (Availability::Limited, "not visible".to_owned())
+        (Availability::Limited, "unknown: the kernel trace is not visible".to_owned())
     } else if missing.is_empty() {
         (Availability::Available, format!("all {} available", available.len()))
     } else {
@@ -173,7 +173,7 @@ fn check_clock(capabilities: &Capabilities) -> CheckItem {
         availability: if capabilities.clocks.is_empty() { Availability::Limited } else { required(has_mono) },
         text: match (has_mono, capabilities.clocks.is_empty()) {
             (true, _) => "mono",
-            (false, true) => "not visible",
+            (false, true) => "unknown: the kernel trace is not visible",
             (false, false) => "this kernel has no 'mono' trace clock",
         }
         .to_owned(),
@@ -204,7 +204,10 @@ fn check_sleep(job: &Job, capabilities: &Capabilities) -> CheckItem {
     let state = if hibernates { "disk" } else { &job.sleep_state };
     let supported_states = capabilities.sleep_states.join(" ");
     let problem = if !capabilities.sleep_states.iter().any(|supported| supported == state) {
-        Some(format!("this kernel supports '{supported_states}', not '{state}'"))
+        Some(match supported_states.as_str() {
+            "" => format!("this kernel does not support '{state}'"),
+            _ => format!("this kernel supports '{supported_states}', not '{state}'"),
+        })
     } else if hibernates && !capabilities.swap {
         Some("no swap to hibernate to (see 'swapon')".to_owned())
     } else if hibernates && !capabilities.resume_device {
@@ -229,10 +232,10 @@ fn check_sleep(job: &Job, capabilities: &Capabilities) -> CheckItem {
 fn check_wake(job: &Job, capabilities: &Capabilities) -> CheckItem {
     let (availability, text) = match (job.wake_after_s, capabilities.wake_alarm) {
         (_, true) => (Availability::Available, "/sys/class/rtc/rtc0/wakealarm"),
-        (None, false) => (Availability::Limited, "none: wake the computer manually"),
+        (None, false) => (Availability::Limited, "none; wake the computer manually"),
         (Some(_), false) => (
             Availability::Missing,
-            "no /sys/class/rtc/rtc0/wakealarm: omit '--wake-after' and wake the computer manually",
+            "/sys/class/rtc/rtc0/wakealarm is missing; omit '--wake-after' and wake the computer manually",
         ),
     };
     CheckItem { name: "wake alarm", availability, text: text.to_owned() }

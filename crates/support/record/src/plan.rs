@@ -74,7 +74,7 @@ impl Plan {
             Transition::Suspend | Transition::Hibernate => {
                 let wake = job
                     .wake_after_s
-                    .map_or_else(String::new, |seconds| format!(" and wake it by its clock after {seconds} s"));
+                    .map_or_else(String::new, |seconds| format!(" and wake it after {seconds} s (RTC alarm)"));
                 nested.push(format!("Put the computer to sleep{wake}"));
                 nested.push(format!(
                     "After the resume, {wait} and write {out}/{}-{number}.tar.gz",
@@ -82,7 +82,7 @@ impl Plan {
                 ));
             }
             Transition::Boot | Transition::Shutdown | Transition::RebootCycle => {
-                nested.push("Restart the computer immediately: unsaved work is lost".to_owned());
+                nested.push("Restart the computer immediately (unsaved work is lost)".to_owned());
                 if job.transition.records_shutdown() {
                     nested.push("After all processes have ended, save the trace and the logs".to_owned());
                 }

@@ -69,7 +69,7 @@ impl Scope {
     }
 }
 
-const AS_ROOT: &str = "run the same command with sudo, or as a member of the group systemd-journal";
+const AS_ROOT: &str = "Run the same command with sudo, or as a member of the group systemd-journal";
 
 /// Reads the data of the running computer.
 pub fn inspect(machine: &mut dyn Machine, scope: Scope) -> RunningSystem {
@@ -85,8 +85,10 @@ pub fn inspect(machine: &mut dyn Machine, scope: Scope) -> RunningSystem {
     ] {
         if let Err(reason) = add_output(machine, line, name, &mut system) {
             let remedy =
-                "use a system with systemd as process 1; on others, only the journal and the kernel log are available";
-            system.unreadable.push(UnreadableData { problem: format!("systemd's times: {reason}"), remedy });
+                "They require systemd as process 1; without it, only the journal and the kernel log are available";
+            system
+                .unreadable
+                .push(UnreadableData { problem: format!("cannot read systemd's times: {reason}"), remedy });
             break;
         }
     }
@@ -94,9 +96,10 @@ pub fn inspect(machine: &mut dyn Machine, scope: Scope) -> RunningSystem {
     if let Err(reason) = add_output(machine, &["dmesg"], "dmesg.txt", &mut system)
         && !has_complete_journal
     {
-        system
-            .unreadable
-            .push(UnreadableData { problem: format!("kernel log: {reason}"), remedy: "run 'sudo dmesg > dmesg.txt'" });
+        system.unreadable.push(UnreadableData {
+            problem: format!("cannot read the kernel log: {reason}"),
+            remedy: "Try 'sudo dmesg > dmesg.txt'",
+        });
     }
     // These only add names and a description of the machine.
     let _ = add_output(machine, &["uname", "-a"], "uname", &mut system);
@@ -142,11 +145,11 @@ fn find_journals(machine: &dyn Machine, system: &mut RunningSystem) {
         }
     }
     if system.journals.is_empty() && system.unreadable.is_empty() {
-        let problem = format!("journal: not found in {}", JOURNALS.join(" or "));
-        system.unreadable.push(UnreadableData { problem, remedy: "check 'systemctl status systemd-journald'" });
+        let problem = format!("no journal in {}", JOURNALS.join(" or "));
+        system.unreadable.push(UnreadableData { problem, remedy: "Check 'systemctl status systemd-journald'" });
     } else if !is_persistent {
-        let problem = "journal of earlier boots: the journal is not kept across restarts".to_owned();
-        let remedy = "to keep it, run 'sudo mkdir -p /var/log/journal && sudo systemctl restart systemd-journald'";
+        let problem = "no journal of earlier boots: it is not kept across restarts".to_owned();
+        let remedy = "To keep it, run 'sudo mkdir -p /var/log/journal && sudo systemctl restart systemd-journald'";
         system.unreadable.push(UnreadableData { problem, remedy });
     }
 }
@@ -192,7 +195,7 @@ fn add_firmware_times(machine: &dyn Machine, system: &mut RunningSystem) {
         && error.kind() == io::ErrorKind::PermissionDenied
         && system.files.len() == old_count
     {
-        let remedy = "run the same command with sudo, or use a kernel with CONFIG_ACPI_FPDT";
+        let remedy = "Run the same command with sudo, or use a kernel with CONFIG_ACPI_FPDT";
         system.unreadable.push(UnreadableData { problem: format!("{table}: {error}"), remedy });
     }
     for path in entries(&machine.host_path(EFI_VARIABLES_FOLDER)).unwrap_or_default() {

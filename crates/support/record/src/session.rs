@@ -41,7 +41,7 @@ pub fn start(machine: &mut dyn Machine, job: Job, program: &str, id: &str) -> Re
     }
     if machine.exists(STATE_FOLDER) {
         return Err(Error::Refused(
-            "a recording is in progress or was interrupted: use 'onoff record --restore' to undo its changes"
+            "a recording is in progress or was interrupted; use 'onoff record --restore' to undo its changes"
                 .to_owned(),
         ));
     }
@@ -113,7 +113,7 @@ pub(crate) fn conclude(
         Ok(progress) => {
             let verb = state.job.transition.name();
             restore_all(machine, state)?;
-            machine.print_line(&format!("onoff record: {verb}: done, all changes were undone"));
+            machine.print_line(&format!("onoff record: {verb}: done; all changes were undone"));
             Ok(progress)
         }
         Err(error) => {
@@ -158,7 +158,7 @@ fn refuse_overwriting(machine: &mut dyn Machine, job: &Job) -> Result<(), Error>
         for number in 1..=job.runs {
             let path = job.recording_path(kind, number);
             if machine.exists(&path) {
-                return Err(Error::Refused(format!("{path} already exists: choose another '--out'")));
+                return Err(Error::Refused(format!("{path} already exists; choose another '--out'")));
             }
         }
     }

@@ -131,7 +131,7 @@ impl Step {
     pub fn describe(&self) -> String {
         match self {
             Self::Folder { path } => format!("Create the folder {path}"),
-            Self::File { path, what, .. } => format!("Write {what}: {path}"),
+            Self::File { path, what, .. } => format!("Write the {what}: {path}"),
             Self::Copy { to, what, .. } => format!("Copy {what} to {to}"),
             Self::Link { path, target } => format!("Link {path} to {target}"),
             Self::Values { what, values } => {

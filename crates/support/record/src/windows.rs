@@ -139,7 +139,7 @@ fn preparation(job: &Job) -> Vec<String> {
     ];
     match job.transition {
         Transition::Boot | Transition::RebootCycle => lines.push(
-            "-prepSystem first restarts the computer six times to train the prefetcher. Run it once per computer, before the first timing traces.",
+            "With -prepSystem, xbootmgr first restarts the computer six times to train the prefetcher. Use it once per computer, before the first timing traces.",
         ),
         Transition::Shutdown => lines.push(
             "xbootmgr restarts the computer once before the first recording and once after the last.",
@@ -184,7 +184,7 @@ fn inbox_wpr_commands(transition: Transition) -> Vec<String> {
             vec![
                 add,
                 restart,
-                "rem two minutes after the logon, without touching the computer:".to_owned(),
+                "rem log on, wait two minutes without touching the computer, then run:".to_owned(),
                 stop("boot"),
             ]
         }
@@ -196,7 +196,7 @@ fn inbox_wpr_commands(transition: Transition) -> Vec<String> {
                 Transition::Hibernate => "shutdown /h".to_owned(),
                 _ => "rem put the computer to sleep and wake it".to_owned(),
             },
-            "rem two minutes after the resume:".to_owned(),
+            "rem wait two minutes after the resume, then run:".to_owned(),
             format!(r"wpr -stop {RESULTS}\sleep.etl"),
         ],
     }

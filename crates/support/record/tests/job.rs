@@ -354,7 +354,7 @@ fn errors_state_remedy() {
     let mut machine = FakeMachine::new(Loader::Other);
     machine.write_file("/out/shutdown-2.tar.gz", "");
     let message = start_error(&mut machine, Transition::Shutdown);
-    assert_eq!(message, "/out/shutdown-2.tar.gz already exists: choose another '--out'");
+    assert_eq!(message, "/out/shutdown-2.tar.gz already exists; choose another '--out'");
     let mut machine = FakeMachine::new(Loader::SystemdBoot);
     start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
     let message = start_error(&mut machine, Transition::Boot);

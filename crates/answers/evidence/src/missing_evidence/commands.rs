@@ -83,7 +83,7 @@ fn xperf(flags: &[&str], providers: &[&Provider]) -> RecordingCommand {
             .collect();
         line += &format!(" -start onoff -on {} -f C:\\traces\\user.etl", providers.join("+"));
     }
-    command("xperf", "only what was missing", &[&line])
+    command("xperf", "missing events only", &[&line])
 }
 
 /// Returns the commands for a recorder that starts with the system (autologger).

@@ -9,7 +9,7 @@ use onoff_evidence::affecting_losses;
 use onoff_usage::owners::file_name;
 use onoff_usage::processes::has_image_name;
 
-/// Maximum time between process exits of the same shutdown, in ns: longer than any documented shutdown time-out.
+/// Maximum time between process exits of the same shutdown, in ns: longer than any documented shutdown timeout.
 const MAX_GAP_NS: i64 = 30_000_000_000;
 
 /// Minimum number of process exits in a shutdown.

@@ -70,7 +70,7 @@ pub struct EndRequest {
     pub program: ProgramKind,
     /// True if Windows terminated the application because it did not exit.
     pub terminated: bool,
-    /// Exceeded time-outs, ordered by time.
+    /// Exceeded timeouts, ordered by time.
     pub time_outs: Vec<TimeOut>,
     /// Requests to the GUI threads of the application, ordered by start.
     pub threads: Vec<WindowThreadRequest>,
@@ -105,13 +105,13 @@ pub struct WindowThreadRequest {
     pub flags: Option<u32>,
 }
 
-/// The time-out of the service control manager for services.
+/// The timeout of the service control manager for services.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceTimeOut {
-    /// The time-out, ns; `None` if it was neither given nor follows from the Windows version.
+    /// The timeout, ns; `None` if it was neither given nor follows from the Windows version.
     pub limit_ns: Option<i64>,
-    /// The source of the time-out.
+    /// The source of the timeout.
     pub rule: Rule,
     pub certainty: Certainty,
 }
@@ -237,7 +237,7 @@ pub struct WindowsShutdown {
     pub pre_shutdown: DerivedInterval,
     /// The interval in which all other services were notified.
     pub service_shutdown: DerivedInterval,
-    /// The service shutdown time-out.
+    /// The service shutdown timeout.
     pub service_time_out: ServiceTimeOut,
     /// Names of the losses that can affect services.
     pub losses_affecting_units: Vec<String>,

@@ -1,4 +1,4 @@
-//! Measures how long services took to stop, and which time-outs they exceeded.
+//! Measures how long services took to stop, and which timeouts they exceeded.
 
 use onoff_trace::{ServiceChange, ServiceTransition, Trace};
 
@@ -10,14 +10,14 @@ use onoff_evidence::{Certainty, DerivedInterval};
 use onoff_usage::processes::Images;
 use onoff_usage::units::{ServiceNotification, TimeOut, TimeOutKind, Unit, unit};
 
-/// Service shutdown time-out of Windows Vista, ns (source: the Microsoft paper "Windows On/Off Transition Performance
+/// Service shutdown timeout of Windows Vista, ns (source: the Microsoft paper "Windows On/Off Transition Performance
 /// Analysis").
 pub const VISTA_TIME_OUT_NS: i64 = 20_000_000_000;
 
-/// Service shutdown time-out of Windows 7, ns (same source).
+/// Service shutdown timeout of Windows 7, ns (same source).
 pub const WINDOWS_7_TIME_OUT_NS: i64 = 12_000_000_000;
 
-/// Default service shutdown time-out of later versions, ns.
+/// Default service shutdown timeout of later versions, ns.
 pub const LATER_TIME_OUT_NS: i64 = 5_000_000_000;
 
 /// First build numbers of Windows Vista, Windows 7, and later versions.
@@ -25,7 +25,7 @@ const VISTA: u32 = 6_000;
 const WINDOWS_7: u32 = 7_600;
 const AFTER_WINDOWS_7: u32 = 7_602;
 
-/// Returns the service shutdown time-out of the recorded computer.
+/// Returns the service shutdown timeout of the recorded computer.
 pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeOut {
     if let Some(limit) = options.service_time_out_ns {
         return ServiceTimeOut { limit_ns: Some(limit), rule: Rule::Given, certainty: Certainty::Measured };
@@ -97,9 +97,9 @@ fn notification(start_ns: i64, windows: &NotificationWindows<'_>) -> ServiceNoti
     }
 }
 
-/// Returns the time-out that a service exceeded, if any.
+/// Returns the timeout that a service exceeded, if any.
 ///
-/// The individual time-outs of pre-shutdown services are not recorded, so only services that never stopped count.
+/// The individual timeouts of pre-shutdown services are not recorded, so only services that never stopped count.
 fn exceeded_time_out(
     trace: &Trace,
     row: &ServiceTransition,
@@ -127,7 +127,7 @@ fn exceeded_time_out(
         (None, Some(limit_ns), Some(window_end)) if waited_ns(window_end) >= limit_ns - CLOCK_RESOLUTION_NS => {
             time_out(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, Certainty::Measured, Reason::NeverStopped)
         }
-        // The time-out differs from the assumed one, or Windows did not wait for this service.
+        // The timeout differs from the assumed one, or Windows did not wait for this service.
         (None, _, Some(window_end)) => {
             time_out(Some(window_end), waited_ns(window_end), Certainty::Inferred, Reason::NotStoppedWhenWaitEnded)
         }

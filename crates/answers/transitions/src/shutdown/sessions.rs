@@ -1,6 +1,6 @@
-//! Describes how sessions and their applications ended: notifications, durations and time-outs.
+//! Describes how sessions and their applications ended: notifications, durations and timeouts.
 //!
-//! Time-outs are not recorded as events. A time-out is *measured* if its consequence was recorded (the process was
+//! Timeouts are not recorded as events. A timeout is *measured* if its consequence was recorded (the process was
 //! terminated, or the request was repeated), otherwise *inferred* from the duration.
 
 use hashbrown::HashMap;
@@ -13,18 +13,18 @@ use onoff_usage::owners::file_name;
 use onoff_usage::processes::Images;
 use onoff_usage::units::{TimeOut, TimeOutKind};
 
-/// Time-out for a GUI or console application to respond, ns (source: the Microsoft paper "Windows On/Off Transition
+/// Timeout for a GUI or console application to respond, ns (source: the Microsoft paper "Windows On/Off Transition
 /// Performance Analysis").
 pub const APPLICATION_TIME_OUT_NS: i64 = 5_000_000_000;
 
-/// Time-out for a window to respond to the query in a forced shutdown, ns (same source).
+/// Timeout for a window to respond to the query in a forced shutdown, ns (same source).
 pub const FORCED_QUERY_TIME_OUT_NS: i64 = 250_000_000;
 
-/// Time-out for a window to end its session in a forced shutdown, ns (same source).
+/// Timeout for a window to end its session in a forced shutdown, ns (same source).
 pub const FORCED_END_TIME_OUT_NS: i64 = 500_000_000;
 
-/// Resolution of the clock that measures time-outs: a response this much before the time-out still counts as a
-/// time-out.
+/// Resolution of the clock that measures timeouts: a response this much before the timeout still counts as a
+/// timeout.
 pub(super) const CLOCK_RESOLUTION_NS: i64 = 16_000_000;
 
 /// `STATUS_TIMEOUT`.
@@ -210,7 +210,7 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
     }
 }
 
-/// Returns the time-outs that an application exceeded.
+/// Returns the timeouts that an application exceeded.
 fn time_outs(
     trace: &Trace,
     row: &Notification,
@@ -270,7 +270,7 @@ fn time_outs(
             _ if row.status == Some(STATUS_TIME_OUT) => (Certainty::Measured, Reason::TimeOutStatus),
             _ => (Certainty::Inferred, Reason::Unresponsive),
         };
-        // Several windows that respond slowly in turn do not exceed a time-out. In the system session, the service
+        // Several windows that respond slowly in turn do not exceed a timeout. In the system session, the service
         // control manager responds only after its services have stopped.
         let may_respond_late = program == ProgramKind::Window || row.session == Some(0);
         if !may_respond_late || certainty == Certainty::Measured {

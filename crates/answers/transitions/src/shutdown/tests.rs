@@ -246,7 +246,7 @@ fn a_service_that_never_stops_has_a_measured_time_out() {
     assert_eq!(longest.name, "Stuck");
     assert_eq!(longest.reason.to_string(), "did not stop within the service timeout of 12.0 s");
 
-    // A configured time-out overrides the default of the Windows version.
+    // A configured timeout overrides the default of the Windows version.
     let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };
     let report = analyze(&trace, &options).unwrap();
     assert!(report.units.iter().all(|row| row.time_out.is_some()));

@@ -108,8 +108,8 @@ fn describe_recording(trace: &Trace) -> String {
         name => name,
     };
     format!(
-        "the recording is {} long, from {recorder}. Power transitions need events from the provider \
-         Microsoft-Windows-Kernel-Power, or power events from the NT Kernel Logger",
+        "{} recorded by {recorder}; to see transitions, record the provider Microsoft-Windows-Kernel-Power or the \
+         power events of the NT Kernel Logger",
         Duration::from_ns(trace.duration_ns)
     )
 }

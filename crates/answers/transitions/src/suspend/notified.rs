@@ -1,4 +1,4 @@
-//! Suspend and resume notifications of applications and services: durations and time-outs.
+//! Suspend and resume notifications of applications and services: durations and timeouts.
 
 use crate::PhaseName;
 use onoff_trace::{Notification, NotificationKind, Trace};
@@ -10,15 +10,15 @@ use onoff_usage::owners::file_name;
 use onoff_usage::processes::Images;
 use onoff_usage::units::{TimeOut, TimeOutKind};
 
-/// Time-out for an application to respond to a suspend notification, ns (source: the Microsoft paper "Windows On/Off
+/// Timeout for an application to respond to a suspend notification, ns (source: the Microsoft paper "Windows On/Off
 /// Transition Performance Analysis", 2011).
 pub const APPLICATION_TIME_OUT_NS: i64 = 2_000_000_000;
 
-/// Time-out for a service, ns (same source).
+/// Timeout for a service, ns (same source).
 pub const SERVICE_TIME_OUT_NS: i64 = 30_000_000_000;
 
-/// Resolution of the clock that measures time-outs: a response this much before the time-out still counts as a
-/// time-out.
+/// Resolution of the clock that measures timeouts: a response this much before the timeout still counts as a
+/// timeout.
 const CLOCK_RESOLUTION_NS: i64 = 16_000_000;
 
 /// Returns the phase in which a notification of this kind is sent; `None` if it is not about suspend or resume.

@@ -168,7 +168,7 @@ pub struct SleepNotice {
     pub phase: PhaseName,
     /// Whether records of this kind have an end; resume notifications do not.
     pub has_end: bool,
-    /// The exceeded time-out; `None` if the response came in time.
+    /// The exceeded timeout; `None` if the response came in time.
     pub time_out: Option<TimeOut>,
 }
 
@@ -305,13 +305,10 @@ pub struct KernelFigure {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoSuspend {
     /// The recording contains no power transition.
-    #[error(
-        "no sleep, hibernation, modern standby or fast startup in this recording (no such event from the kernel's power \
-         manager): {0}"
-    )]
+    #[error("no sleep, hibernation, modern standby or fast startup in this recording ({0})")]
     None(String),
     /// The Linux recording contains no suspend.
-    #[error("no suspend or hibernation in this recording (no such trace event or kernel log line): {0}")]
+    #[error("no suspend or hibernation in this recording (no matching trace event or kernel log line): {0}")]
     NoneOnLinux(String),
     /// The recording contains transitions, but not the requested one.
     #[error("no transition {number}: this recording has {found}")]

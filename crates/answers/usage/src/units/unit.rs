@@ -64,19 +64,19 @@ impl UnitWait {
                 format!("{unit} is ordered after {predecessor}, which finished last, {gap} earlier")
             }
             WaitKind::DeclaredOrder => format!(
-                "{unit} is ordered after {predecessor}, which finished last, but {gap} earlier; the service manager \
+                "{unit} is ordered after {predecessor}, which finished {gap} earlier; the service manager \
                  was busy, or the unit was requested later"
             ),
             WaitKind::DeviceScan => format!("{unit} was announced after {predecessor} started the device scan"),
             WaitKind::Manager => format!(
-                "no unit that {unit} is ordered after was started before it; the service manager had loaded its units \
-                 {gap} earlier"
+                "none of the units that {unit} is ordered after started before it; the service manager had loaded its \
+                 units {gap} earlier"
             ),
         }
     }
 }
 
-/// The kind of a time-out.
+/// The kind of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -93,7 +93,7 @@ pub enum TimeOutKind {
     Service,
 }
 
-/// A time-out that was exceeded.
+/// A timeout that was exceeded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeOut {
@@ -102,7 +102,7 @@ pub struct TimeOut {
     pub at_ns: Option<i64>,
     /// The limit, ns; `None` if unknown.
     pub limit_ns: Option<i64>,
-    /// Most time-outs are inferred, because they are not recorded as events.
+    /// Most timeouts are inferred, because they are not recorded as events.
     pub certainty: Certainty,
     pub evidence: Reason,
 }
@@ -176,9 +176,9 @@ pub struct Unit {
     pub outcome: ServiceOutcome,
     /// The service manager's result, e.g. `timeout`; empty if none.
     pub result: String,
-    /// Time-out of the service manager for this unit, ns; `None` if infinite or not recorded.
+    /// Timeout of the service manager for this unit, ns; `None` if infinite or not recorded.
     pub limit_ns: Option<i64>,
-    /// The exceeded time-out, if any.
+    /// The exceeded timeout, if any.
     pub time_out: Option<TimeOut>,
     /// When it was notified in a Windows shutdown.
     pub notification: ServiceNotification,
@@ -209,7 +209,7 @@ pub struct StillStarting {
     pub start_ns: i64,
     /// Time until the end of the recording, ns.
     pub elapsed_ns: i64,
-    /// Start time-out of the service manager, ns; `None` if infinite or unknown.
+    /// Start timeout of the service manager, ns; `None` if infinite or unknown.
     pub limit_ns: Option<i64>,
     /// Units that are ordered after this unit and were not started; empty if dependencies were not recorded.
     pub holds_up: Vec<String>,

@@ -8,14 +8,14 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo onoff collect -o slow-boot.tar.gz             this boot and the two before
-  onoff collect -o slow-boot.tar.gz --boots 1        as a normal user: only what the user may read
-  sudo onoff collect -o slow-boot.tar.gz --redact    without names and addresses
-  onoff boot slow-boot.tar.gz                        what the recipient runs
+  sudo onoff collect -o slow-boot.tar.gz        this boot and the two before
+  onoff collect -o slow-boot.tar.gz --boots 1   what this user may read
+  sudo onoff collect -o slow-boot.tar.gz --redact   without names and addresses
+  onoff boot slow-boot.tar.gz                   what the recipient runs
   onoff shutdown slow-boot.tar.gz --boot -1
 
-The file contains the journal of the boots, systemd's times of every unit, the kernel log, and
-the times left by firmware and boot loader. Nothing on the computer is changed, and an existing
+The file contains the journal of the boots, systemd's times of every unit, the kernel log, and \
+the times left by firmware and boot loader. Nothing on the computer is changed, and an existing \
 file is not overwritten.
 
 Exit codes:

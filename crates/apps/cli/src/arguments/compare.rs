@@ -77,25 +77,23 @@ pub struct RunsArguments {
 #[command(after_help = format!("\
 Examples:
   onoff compare before.etl after.etl
-  onoff compare before/ after/           folders of runs, at least three of each
-  onoff compare before/ after/ --runs    with the times of each run
+  onoff compare before/ after/          folders, three runs or more each
+  onoff compare before/ after/ --runs   with the times of each run
   onoff compare --baseline before/*.etl --candidate after/*.etl
-  onoff compare --baseline old/ --candidate new/ --transition suspend
-  onoff compare --baseline ipv4/*.pcapng --candidate ipv6/*.pcapng       network boots
-  onoff compare --baseline old/ --candidate new/ --transition firmware   stages, phases, drivers
-  onoff compare --baseline old/ --candidate new/ --include untrained
-  onoff compare --baseline old/ --candidate new/ --format csv -o boots.csv
+  onoff compare old/ new/ --transition suspend
+  onoff compare old/ new/ --transition firmware   stages, phases, drivers
+  onoff compare ipv4/ ipv6/             captures of network boots
+  onoff compare old/ new/ --include untrained
+  onoff compare old/ new/ --format csv -o boots.csv
   onoff compare --study filter.toml --format markdown
-  onoff compare --boots                  the last 30 boots of this Linux computer
+  onoff compare --boots                 this Linux computer's last 30 boots
   onoff compare --boots /var/log/journal --last 100
 
-onoff compares medians. It reports a difference if it exceeds the spread of the baseline's own
-runs ('noise') and a rank test finds the two sides separated ('p'). This needs at least three
-runs per side; five are better.
+onoff compares medians. It reports a difference if it exceeds the spread of the baseline runs ('noise') \
+and a rank test separates the two sides ('p'). This needs at least three runs per side; five are better.
 
-Runs are excluded, with the reason, if ReadyBoot was not trained, if lost events affect the
-phases, or if call stacks were recorded. Unreadable recordings are excluded as well; the exit
-code is then 1.
+Runs are excluded, and the report says why, if ReadyBoot was not trained, if lost events affect the \
+phases, or if call stacks were recorded. Unreadable recordings are excluded as well; the exit code is then 1.
 
 {EXIT_CODES}"))]
 pub struct CompareArguments {

@@ -28,18 +28,18 @@ const TIME_KINDS: [Choice<TimeKind>; 2] = [
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff cpu boot.etl                                   by process
-  onoff cpu boot.etl --range 25s 32s --by thread       the threads of seven seconds
+  onoff cpu boot.etl                               by process
+  onoff cpu boot.etl --range 25s 32s --by thread   threads within seven seconds
   onoff cpu boot.etl --by process,priority
   onoff cpu boot.etl --process CloudBox.exe --by module
-  onoff cpu boot.etl --by thread --sort ready          longest ready (waiting for a processor)
+  onoff cpu boot.etl --by thread --sort ready      longest wait for a processor
   onoff cpu boot.etl --by processor --format csv
-  onoff cpu boot.etl --by function --symbols 'srv*C:\\symbols' --phase WinLogonInit
+  onoff cpu boot.etl --by function --symbols 'srv*C:\\symbols' --phase PostBoot
   onoff cpu boot.etl --by stack --of waits --process explorer.exe
-  onoff cpu boot.etl --format svg -o flames.svg         a flame graph
+  onoff cpu boot.etl --format svg -o flames.svg    a flame graph
 
-Times are exact if context switches were recorded, otherwise estimated from profile samples;
-times by module are always estimates. Interrupts and DPCs count toward the thread they
+Times are exact if context switches were recorded, otherwise estimated from profile samples; \
+times by module are always estimates. Interrupts and DPCs count toward the thread they \
 interrupted; the column 'in interrupts' shows how much of its time they took.
 
 {EXIT_CODES}"))]

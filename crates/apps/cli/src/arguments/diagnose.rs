@@ -12,16 +12,17 @@ use super::{EXIT_CODES, IDLE, OutputArguments, PlainFormat, RecordingArguments, 
 #[command(after_help = format!("\
 Examples:
   onoff diagnose boot.etl
-  onoff diagnose                            this Linux computer's last boot
-  onoff diagnose boot.etl --top 3           the three most expensive findings
-  onoff diagnose boot.etl --image /mnt/c    with service settings from the registry
-  onoff diagnose sleep.etl --format json | jq '.findings[] | {{code, cost_ns, title}}'
-  onoff diagnose boot.etl --fail-on 2s      in CI: exit code 3 if a finding costs 2 s or more
-  onoff diagnose --list                     every rule
+  onoff diagnose                           this Linux computer's last boot
+  onoff diagnose boot.etl --top 3          the three most expensive findings
+  onoff diagnose boot.etl --image /mnt/c   with settings from its registry
+  onoff diagnose boot.etl --fail-on 2s     exit code 3 if a finding costs 2 s
+  onoff diagnose sleep.etl --format json |
+      jq '.findings[] | {{code, cost_ns, title}}'
+  onoff diagnose --list                    every rule
   onoff diagnose --explain boot/driver-start-not-pended
 
-The cost of a finding is the time the critical path lost to it; '≤' marks an upper bound: the
-work ran in parallel with the critical path, which may not have waited for it. The report ends
+The cost of a finding is the time the critical path lost to it; '≤' marks an upper bound: the \
+work ran in parallel with the critical path, which may not have waited for it. The report ends \
 with the rules that could not be checked, and what to record for them.
 
 {EXIT_CODES}"))]

@@ -9,7 +9,7 @@ use super::OutputArguments;
 #[command(after_help = "\
 Examples:
   onoff explain PreSMSS
-  onoff explain 'never pended'
+  onoff explain 'not pended'
   onoff explain boot/driver-start-not-pended
   onoff explain                          list all terms
 

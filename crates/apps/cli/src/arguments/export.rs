@@ -32,14 +32,14 @@ Examples:
   onoff export boot.etl --format parquet -o boot-tables
   onoff export boot.etl --format csv --tables disk_ios,processes -o boot-tables
 
-The Perfetto file has phases, findings, processors, disks, the critical path, devices, services,
-processes and the log as tracks, and ready-thread events as flows. The Firefox Profiler file has
-samples with call stacks by thread, with function names if '--symbols' finds the PDB files, and
+The Perfetto file has phases, findings, processors, disks, the critical path, devices, services, \
+processes and the log as tracks, and ready-thread events as flows. The Firefox Profiler file has \
+samples with call stacks by thread, with function names if '--symbols' finds the PDB files, and \
 everything else as markers. Both viewers run in the browser and do not upload the file.
 
-Parquet, Arrow and CSV go into a new folder: one file per table, with rows in order of time,
-and recording.json, which describes the recording and its losses. Times are in nanoseconds from
-the first event of the recording. Units and descriptions of the columns are in the Parquet and
+Parquet, Arrow and CSV go into a new folder: one file per table, with rows in chronological \
+order, and recording.json, which describes the recording and its losses. Times are in nanoseconds from \
+the first event of the recording. Units and descriptions of the columns are in the Parquet and \
 Arrow files and in docs/src/reference/tables.md in the source.
 
 {EXIT_CODES}"))]

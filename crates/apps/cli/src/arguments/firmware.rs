@@ -21,25 +21,25 @@ pub enum FirmwareFormat {
 #[command(after_help = format!("\
 Examples:
   onoff firmware FBPT.bin
-  onoff firmware /sys/firmware/acpi             the tables as Linux exposes them
-  onoff firmware serial.log                     the serial log of a debug build
-  onoff firmware serial.log --boot -1           the last boot but one in the log
-  onoff firmware cbmem.txt                      coreboot: 'cbmem -t > cbmem.txt'
-  onoff firmware dp.txt                         UEFI shell: 'dp -R > dp.txt'
-  onoff firmware fbpt.bin --guids Guid.xref     with module names
-  onoff firmware new.bin --compare old.bin      which phases and drivers got slower
+  onoff firmware /sys/firmware/acpi           the tables as Linux exposes them
+  onoff firmware serial.log                   the serial log of a debug build
+  onoff firmware serial.log --boot -1         the next-to-last boot in the log
+  onoff firmware cbmem.txt                    coreboot: 'cbmem -t > cbmem.txt'
+  onoff firmware dp.txt                       UEFI shell: 'dp -R > dp.txt'
+  onoff firmware fbpt.bin --guids Guid.xref   with module names
+  onoff firmware new.bin --compare old.bin    slower phases and drivers
   onoff firmware fbpt.bin --format csv -o work.csv
 
-Input can be: raw tables, concatenated or in separate files; acpidump text; folders and .tar.xz
-archives that contain them; the values in /sys/firmware/acpi/fpdt on Linux; the serial log of a
-firmware debug build; XML from the EDK II tools; coreboot timestamps (cbmem -t, cbmem -T, or the
-raw table); the Slim Bootloader performance table; output of 'dp' in the UEFI shell ('dp -R' has
-points in time, plain 'dp' only durations). The FPDT alone only points to the other tables.
-Times count from processor reset.
+Input can be: raw tables, concatenated or in separate files; acpidump text; folders and .tar.xz \
+archives that contain them; the values in /sys/firmware/acpi/fpdt on Linux; the serial log of a \
+firmware debug build; XML from the EDK II tools; coreboot timestamps (cbmem -t, cbmem -T, or the \
+raw table); the Slim Bootloader performance table; output of 'dp' in the UEFI shell ('dp -R' has \
+points in time, plain 'dp' only durations). An FPDT alone contains only pointers to the other tables. \
+Times are relative to processor reset.
 
 {EXIT_CODES}"))]
 pub struct FirmwareArguments {
-    /// Tables of one computer: files, folders or archives
+    /// Firmware tables of one computer: files, folders or archives
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -47,7 +47,7 @@ pub struct FirmwareArguments {
     #[arg(long, value_name = "OTHER")]
     pub compare: Option<PathBuf>,
 
-    /// Module names: lines 'GUID name', or a .inf, .dec or .fdf file; can be repeated
+    /// File with module names: lines 'GUID name', or a .inf, .dec or .fdf file; can be repeated
     #[arg(long = "guids", value_name = "FILE")]
     pub guids: Vec<PathBuf>,
 

@@ -27,16 +27,17 @@ pub enum GateFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  onoff gate --baseline good/ --candidate new/ --limit 'boot.total 5% and 500ms'
+  onoff gate good/ new/ --limit 'boot.total 5% and 500ms'
   onoff gate --baseline good/ --save-baseline boot.json
-  onoff gate --baseline boot.json --candidate new/ --limit 'boot.total 5% and 500ms' \\
-             --limit 'boot.phase.* 10% and 1s' --limit 'boot.service.* 50% and 250ms'
-  onoff gate --baseline boot.json --candidate new/ --limit 'boot.total 1s' --format junit -o gate.xml
-  onoff gate --baseline boot.json --candidate new/ --limit 'boot.total 1s' --format github
-  onoff gate old/ new/ --limit 'boot.total 1s' --format markdown >> $GITHUB_STEP_SUMMARY
+  onoff gate --baseline boot.json --candidate new/ \\
+      --limit 'boot.total 5% and 500ms' --limit 'boot.phase.* 10% and 1s'
+  onoff gate good/ new/ --limit 'boot.total 1s' --format junit -o gate.xml
+  onoff gate good/ new/ --limit 'boot.total 1s' --format github
+  onoff gate good/ new/ --limit 'boot.total 1s' --format markdown \\
+      >> $GITHUB_STEP_SUMMARY
 
-A limit names a measure and how much its median may grow: percent, time (ns, us, ms, s, min),
-bytes (B, KiB, MiB, GiB) or a number, combined with 'and' (both must be exceeded) and 'or'; * in
+A limit names a measure and how much its median may grow: percent, time (ns, us, ms, s, min), \
+bytes (B, KiB, MiB, GiB) or a number, combined with 'and' (both must be exceeded) and 'or'; * in \
 a name is a wildcard. 'onoff compare --format csv' lists the measures with their keys.
 
 Growth beyond a limit but within noise gives no verdict: record more runs.
@@ -44,8 +45,8 @@ Growth beyond a limit but within noise gives no verdict: record more runs.
 Exit codes:
   0   all limits were met
   1   a limit was exceeded by more than noise
-  2   no verdict: too few runs, lost events affect the phase, runs were excluded, a recording
-      could not be read, or the report not written
+  2   no verdict: too few runs, excluded runs, a phase affected by lost events,
+      an unreadable recording, or a report that could not be written
   64  usage error")]
 pub struct GateArguments {
     #[command(flatten)]

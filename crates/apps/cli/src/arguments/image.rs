@@ -15,16 +15,17 @@ const ROWS: [Choice<ImageRows>; 2] =
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff image /mnt/c                            a mounted or extracted volume
-  onoff image SYSTEM SOFTWARE BCD               single hives, with the logs next to them
-  onoff image /mnt/c --needed services.txt      which services are not needed
-  onoff image new/ --compare old/               what changed between two images
-  onoff image /mnt/c --trace work.etl --overlay-size 1GiB   when the write filter overlay fills up
+  onoff image /mnt/c                         a mounted or extracted volume
+  onoff image SYSTEM SOFTWARE BCD            single hives, with their logs
+  onoff image /mnt/c --needed services.txt   services that are not needed
+  onoff image new/ --compare old/            changes between two images
+  onoff image /mnt/c --trace work.etl --overlay-size 1GiB
+                                             time until the overlay is full
   onoff image /mnt/c --format csv -o services.csv
 
-Reads registry hives (SYSTEM, SOFTWARE, NTUSER.DAT, BCD), even if they are damaged, have
-unapplied logs, or are compressed individually (.xz, .gz, .zst). From a whole volume, it also
-reads prefetch files, the hibernation file and driver signatures. Mount or extract a WIM file
+Reads registry hives (SYSTEM, SOFTWARE, NTUSER.DAT, BCD), even if they are damaged, have \
+unapplied logs, or are compressed individually (.xz, .gz, .zst). From a whole volume, it also \
+reads prefetch files, the hibernation file and driver signatures. Mount or extract a WIM file \
 first. If you have a recording of the same computer, use 'onoff diagnose boot.etl --image PATH'.
 
 {EXIT_CODES}"))]
@@ -41,12 +42,12 @@ pub struct ImageArguments {
     #[arg(long, value_name = "FILE")]
     pub needed: Option<PathBuf>,
 
-    /// The computer is switched off without a shutdown
+    /// Assume that the computer is switched off without a shutdown
     #[arg(long)]
     pub power_cut: bool,
 
-    /// Recording with disk writes of the computer at work, to estimate how fast the write filter overlay fills; can be
-    /// repeated
+    /// Recording of disk writes while the computer was in use, to estimate how fast the write filter overlay fills; can
+    /// be repeated
     #[arg(long, value_name = "FILE")]
     pub trace: Vec<PathBuf>,
 

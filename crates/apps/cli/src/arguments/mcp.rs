@@ -13,15 +13,15 @@ pub struct GuideArguments {
     pub output: OutputArguments,
 }
 
-/// Serve the verbs as Model Context Protocol tools over stdin and stdout, for an assistant
+/// Serve the verbs to an assistant as Model Context Protocol (MCP) tools over stdin and stdout
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  onoff mcp recordings/          the command an assistant runs to read the recordings in a folder
+  onoff mcp recordings/   the command for an assistant's configuration
 
-The tools match the verbs: overview, boot, shutdown, suspend, netboot, firmware, io, diagnose,
-why, list, compare, summary, info, explain. 'recordings' lists the files, 'guide' prints
-'onoff guide'. The server is read-only and does not record. It rejects paths outside the folders.
+The tools match the verbs: overview, boot, shutdown, suspend, netboot, firmware, io, diagnose, \
+why, list, compare, summary, info, explain. 'recordings' lists the files; 'guide' prints \
+the text of 'onoff guide'. The server is read-only and does not record. It rejects paths outside the folders. \
 Long answers come in parts, each with a handle for the next.
 
 Exit codes:

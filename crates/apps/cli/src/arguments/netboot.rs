@@ -24,15 +24,17 @@ pub enum NetbootOutput {
 Examples:
   onoff netboot boot.pcapng
   onoff netboot boot.pcap.xz --client 52:54:00:77:00:01
-  onoff netboot pktmon.etl                       packets logged by Windows
-  onoff netboot ring_*.pcapng                    files of one capture, in any order
+  onoff netboot pktmon.etl      packets logged by Windows
+  onoff netboot ring_*.pcapng   files of one capture, in any order
   onoff netboot boot.pcap --link-rate 100M --top 20
   onoff netboot boot.pcap --window 16 --rtt 5ms   estimate with other settings
   onoff netboot boot.pcap --format svg -o boot.svg
-  onoff netboot boot.pcap --format json | jq '.boots[].transfers[] | {{file, duration_ns}}'
+  onoff netboot boot.pcap --format json |
+      jq '.boots[].transfers[] | {{file, duration_ns}}'
 
 Capture full frames, preferably on the server or a mirror port:
-  tcpdump -i eth0 -s 0 -w boot.pcap 'port 67 or port 68 or port 4011 or udp or tcp'
+  tcpdump -i eth0 -s 0 -w boot.pcap \\
+      'port 67 or port 68 or port 4011 or udp or tcp'
 
 {EXIT_CODES}"))]
 pub struct NetbootArguments {
@@ -49,19 +51,19 @@ pub struct NetbootArguments {
     #[arg(long, value_name = "RATE", default_value = "1G")]
     pub link_rate: String,
 
-    /// What if: blocks per acknowledgment
+    /// Estimate the time with this many blocks per acknowledgment
     #[arg(long, value_name = "BLOCKS")]
     pub window: Option<u32>,
 
-    /// What if: bytes per block
+    /// Estimate the time with blocks of this many bytes
     #[arg(long, value_name = "BYTES")]
     pub block: Option<u32>,
 
-    /// What if: network round-trip time, e.g. 5ms
+    /// Estimate the time with this network round-trip time, such as 5ms
     #[arg(long, value_name = "TIME")]
     pub rtt: Option<String>,
 
-    /// What if: block loss rate, e.g. 0.5%
+    /// Estimate the time with this block loss rate, such as 0.5%
     #[arg(long, value_name = "PERCENT")]
     pub loss: Option<String>,
 

@@ -19,16 +19,16 @@ const ROWS: [Choice<PrefetchRows>; 4] = [
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff prefetch /mnt/c                      a mounted Windows volume
-  onoff prefetch C:\\Windows\\Prefetch         on the computer itself, as administrator
-  onoff prefetch NOTEPAD.EXE-D8414F97.pf     one plan
-  onoff prefetch /mnt/c --program EXPLORER.EXE --program APP.EXE   files of two programs
-  onoff prefetch /mnt/c --trace boot.etl     with the read-ahead of a recorded boot
+  onoff prefetch /mnt/c                     a mounted Windows volume
+  onoff prefetch C:\\Windows\\Prefetch        this computer, as administrator
+  onoff prefetch NOTEPAD.EXE-D8414F97.pf    one plan
+  onoff prefetch /mnt/c --program APP.EXE   files in the plans of a program
+  onoff prefetch /mnt/c --trace boot.etl    with a boot's read-ahead
   onoff prefetch /mnt/c --format csv --by file -o files.csv
 
-Reads plans (.pf, Windows XP to 11), Layout.ini, ReadyBoot's Trace*.fx and rblayout.xin
-(experimental), and the headers of Superfetch databases. Given the root of a volume, it compares
-the plans with the files on it. To train, see 'onoff record boot --plan windows --train'.
+Reads plans (.pf, Windows XP to 11), Layout.ini, ReadyBoot's Trace*.fx and rblayout.xin \
+(experimental), and the headers of Superfetch databases. Given the root of a volume, it compares \
+the plans with the files on it. To train the prefetcher, see 'onoff record boot --plan windows --train'.
 
 {EXIT_CODES}"))]
 pub struct PrefetchArguments {

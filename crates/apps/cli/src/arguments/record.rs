@@ -12,7 +12,7 @@ const TRANSITIONS: [Choice<Transition>; 5] = [
     ("shutdown", "From the request until the last process ends; restarts the computer", Transition::Shutdown),
     ("suspend", "Sleep and wake up", Transition::Suspend),
     ("hibernate", "Hibernate and resume", Transition::Hibernate),
-    ("reboot-cycle", "A shutdown and a boot per restart", Transition::RebootCycle),
+    ("reboot-cycle", "A shutdown and a boot with each restart", Transition::RebootCycle),
 ];
 
 /// A system whose own tools make the recording.
@@ -36,21 +36,22 @@ const SLEEP_METHODS: [Choice<SleepMethod>; 2] = [
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  onoff record boot --dry-run                       show each step
-  onoff record boot --check                         show what can be recorded, and what is missing
+  onoff record boot --check                  what can be recorded
+  onoff record boot --dry-run                every step, without running it
   sudo onoff record boot --runs 3 --train 1 --out /var/tmp/boots
   sudo onoff record shutdown --out /var/tmp/off
   sudo onoff record reboot-cycle --runs 10 --out /var/tmp/cycle
   sudo onoff record suspend --wake-after 30 --runs 3 --out /var/tmp/sleep
-  sudo onoff record --restore                       undo all changes after a crash
-  onoff boot /var/tmp/boots/boot-1.tar.gz           analyze a recording
-  onoff record boot --runs 3 --out C:\\traces        on Windows, from an administrator prompt
-  onoff record boot --plan windows --out .          command lines and a profile for Windows
-  onoff record boot --plan windows --train --out .  the same, with prefetcher training first
+  sudo onoff record --restore                clean up after a crash
+  onoff boot /var/tmp/boots/boot-1.tar.gz    analyze a recording
+  onoff record boot --runs 3 --out C:\\traces   on Windows, as administrator
+  onoff record boot --plan windows --out .   commands and a profile for Windows
+  onoff record boot --plan windows --train --out .
+                                             with prefetcher training first
 
-'boot', 'shutdown' and 'reboot-cycle' restart the computer and continue automatically after each
-restart. Progress appears on the console and in the journal ('journalctl -u onoff-record'), on
-Windows in a window after each logon. When the runs are complete, or when a run fails to come up
+'boot', 'shutdown' and 'reboot-cycle' restart the computer and continue automatically after each \
+restart. Progress appears on the console and in the journal ('journalctl -u onoff-record'); on \
+Windows, in a window after each logon. When the runs are complete, or if a run fails to come up \
 three times, onoff undoes all of its changes.
 
 Exit codes:
@@ -63,7 +64,7 @@ pub struct RecordArguments {
     #[arg(value_name = "WHAT", value_parser = one_of(&TRANSITIONS))]
     pub transition: Option<Transition>,
 
-    /// Number of recordings [default: 1; with --plan windows 3]
+    /// Number of recordings [default: 1, or 3 with --plan windows]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 
@@ -72,8 +73,8 @@ pub struct RecordArguments {
     #[arg(long, value_name = "K", default_value_t = 0, num_args = 0..=1, default_missing_value = "3", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub train: u32,
 
-    /// Seconds to keep recording after the boot or wake-up [default: until the CPU was 80 % idle for 12 s, at most 180
-    /// s; on Windows 180 s after logon, 120 s after a wake-up]
+    /// Seconds to keep recording after the boot or wake-up [default: until the CPU has been 80 % idle for 12 s, at most
+    /// 180 s; on Windows, 180 s after logon or 120 s after a wake-up]
     #[arg(long, value_name = "S")]
     pub post_boot_delay: Option<u64>,
 
@@ -86,7 +87,7 @@ pub struct RecordArguments {
     #[arg(long, value_name = "FLAGS", default_value = "sched+irq+block+init+power+rpm+signal")]
     pub trace_flags: String,
 
-    /// On Linux, trace buffer per processor in MiB [default: an eighth of the memory in all, 4 to 64 each]
+    /// On Linux, trace buffer per processor in MiB [default: an eighth of memory in total, 4 to 64 per processor]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub buffer: Option<u64>,
 
@@ -98,20 +99,20 @@ pub struct RecordArguments {
     #[arg(long, value_name = "HOW", default_value = "kernel", value_parser = one_of(&SLEEP_METHODS))]
     pub sleep_by: SleepMethod,
 
-    /// On Linux, for suspend: state from /sys/power/state
+    /// On Linux, sleep state for suspend, from /sys/power/state
     #[arg(long, value_name = "STATE", default_value = "mem")]
     pub state: String,
 
-    /// On Linux, for suspend: variant of 'mem' from /sys/power/mem_sleep [default: the current setting]
+    /// On Linux, variant of 'mem' for suspend, from /sys/power/mem_sleep [default: the current setting]
     #[arg(long, value_name = "KIND")]
     pub mem_sleep: Option<String>,
 
-    /// On Linux, for hibernate: mode from /sys/power/disk, what to do once the image is written [default: the current
+    /// On Linux, what to do once the hibernation image is written: a mode from /sys/power/disk [default: the current
     /// setting]
     #[arg(long, value_name = "MODE")]
     pub hibernate_mode: Option<String>,
 
-    /// Seconds until the real-time clock wakes the computer [default: wake it manually]
+    /// Seconds until the real-time clock wakes the computer [default: no timer; wake it manually]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(5..=86400))]
     pub wake_after: Option<u64>,
 

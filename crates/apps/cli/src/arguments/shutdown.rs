@@ -8,18 +8,19 @@ use super::{EXIT_CODES, OutputArguments, RecordingArguments, TransitionFormat};
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff shutdown                            the last shutdown of this Linux computer
+  onoff shutdown                         this Linux computer's last shutdown
   onoff shutdown shutdown.etl
-  onoff shutdown kernel.etl user.etl        two logs of one shutdown
-  onoff shutdown shutdown.etl --top 20      longer lists
+  onoff shutdown kernel.etl user.etl     two logs of one shutdown
+  onoff shutdown shutdown.etl --top 20   longer lists
   onoff shutdown shutdown.etl --service-timeout 12
-  onoff shutdown shutdown.etl --format json | jq '.longest, .missing_evidence.items'
+  onoff shutdown shutdown.etl --format json |
+      jq '.longest, .missing_evidence.items'
   onoff shutdown shutdown.etl --format xml -o summary.xml
-  onoff shutdown linux.tar.xz               Linux: units, processes, final program, kernel
-  onoff shutdown last.export                Linux: only the journal, 'journalctl -b -1 -o export'
+  onoff shutdown linux.tar.xz            Linux: trace, logs, systemd output
+  onoff shutdown last.export             Linux: journalctl -b -1 -o export
 
-If a recording has no shutdown events, such as ShutdownCKCL.etl, the phases are inferred from
-process exits, and the report says so. It ends with what was not recorded and how to record it.
+If a recording has no shutdown events (ShutdownCKCL.etl, for example), the phases are inferred from \
+process exits, and the report says so. The report ends with what was not recorded and how to record it.
 
 {EXIT_CODES}"))]
 pub struct ShutdownArguments {

@@ -51,18 +51,17 @@ const HARD_FAULT_KEYS: [Choice<Grouping<Key>>; 7] = [
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff disk boot.etl                              by process
-  onoff disk boot.etl --by path --top 50           by file
-  onoff disk boot.etl --by extension,operation     reads and writes by file type
+  onoff disk boot.etl                            by process
+  onoff disk boot.etl --by path --top 50         by file
+  onoff disk boot.etl --by extension,operation   reads and writes by file type
+  onoff disk boot.etl --by function,process      by function that issued them
   onoff disk boot.etl --range 10s 20s --sort longest_response
-  onoff disk trace.etl --by process,path,priority --process MsMpEng.exe \\
-      --process communicator.exe --process 1468 --process System
-                                                   four processes, file by file
-  onoff disk boot.etl --by function,process        by the function that issued the requests
+  onoff disk trace.etl --by process,path --process System --process 1468
+                                                 two processes, file by file
 
-'service' is the time the disk worked on requests, 'response' the time from issue to completion,
-'queue' the maximum queue length. A request belongs to the range in which it completes. A path or
-priority is shown if all requests of the row have the same.
+'service' is the time the disk worked on requests, 'response' the time from issue to completion, \
+'queue' the maximum queue length. A request belongs to the range in which it completes. A path or \
+priority is shown only if it is the same for all requests in the row.
 
 {EXIT_CODES}"))]
 pub struct DiskArguments {
@@ -87,13 +86,13 @@ pub struct DiskArguments {
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff files trace.etl                            files by time
+  onoff files trace.etl   by file
   onoff files trace.etl --by process --sort failed_opens
-                                                   processes that look for missing files
+                          programs that look for missing files
   onoff files trace.etl --by process,operation --process explorer.exe
   onoff files trace.etl --range 10s 12s --format csv -o files.csv
 
-Time is summed over operations, which may overlap. Record file operations with the kernel flags
+Time is summed over operations, which may overlap. Record file operations with the kernel flags \
 FILE_IO and FILE_IO_INIT.
 
 {EXIT_CODES}"))]
@@ -116,9 +115,9 @@ pub struct FilesArguments {
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff hardfaults boot.etl                        by process
-  onoff hardfaults boot.etl --by path --top 50     by file
-  onoff hardfaults boot.etl --by process,file --process explorer.exe --sort bytes
+  onoff hardfaults boot.etl                      by process
+  onoff hardfaults boot.etl --by path --top 50   by file
+  onoff hardfaults boot.etl --by file --process explorer.exe --sort bytes
 
 Time is summed over threads, which may wait at the same time.
 

@@ -12,16 +12,16 @@ use super::table::TableFormat;
 #[command(after_help = "\
 Examples:
   onoff summary *.etl
-  onoff summary recordings/              every recording in a folder and its subfolders
+  onoff summary recordings/   every recording, including subfolders
   onoff summary recordings/ --sort took --top 10   the ten slowest
   onoff summary recordings/ --format csv -o boots.csv
-  onoff summary recordings/ --format svg -o boots.svg   a bar each, with the longest phase
+  onoff summary recordings/ --format svg -o boots.svg   a bar per transition
 
-Each row shows the kind of transition, its duration, its longest phase, and what that phase is
-mainly blamed on. An unreadable recording becomes a row with the error; the exit code is then 1.
+Each row shows the kind of transition, its duration, its longest phase, and what to fix first. \
+An unreadable recording becomes a row with the error; the exit code is then 1.
 
-For fleets, the onoff command of the Python package (pip install 'onoff-perf[fleet]') also
-accepts '--format parquet' or 'delta' with '-o DIR'. It writes tables of transitions, phases,
+For fleets, the onoff command of the Python package (pip install 'onoff-perf[fleet]') also \
+accepts '--format parquet' or 'delta' with '-o DIR'. It writes tables of transitions, phases, \
 services, findings and more, and reads each recording only once.")]
 pub struct SummaryArguments {
     /// Recordings, or folders of recordings. Logs recorded together count as one recording, as do the parts of a Linux

@@ -28,13 +28,14 @@ Examples:
   onoff suspend sleep.etl
   onoff suspend day.etl --transition 2   the second of several
   onoff suspend sleep.etl --top 20       longer lists
-  onoff suspend sleep.etl --format json | jq '.transitions[].phases[] | {{name, duration_ns}}'
+  onoff suspend sleep.etl --format json |
+      jq '.transitions[].phases[] | {{name, duration_ns}}'
   onoff suspend sleep.etl --format xml --timeunit ms.3 -o summary.xml
-  onoff suspend linux.tar.xz             Linux: any of trace, journal and kernel log
-  onoff suspend dmesg.txt                Linux: only the kernel log
+  onoff suspend linux.tar.xz             Linux: trace, journal, kernel log
+  onoff suspend dmesg.txt                Linux: kernel log only
 
-onoff distinguishes sleep, hibernation, hybrid sleep, modern standby and fast startup; on Linux,
-suspend to idle, standby, S3 and hibernation. Points in time count from the start of the recording.
+onoff distinguishes sleep, hibernation, hybrid sleep, modern standby and fast startup; on Linux, \
+suspend to idle, standby, S3 and hibernation. Timestamps are relative to the start of the recording.
 
 {EXIT_CODES}"))]
 pub struct SuspendArguments {

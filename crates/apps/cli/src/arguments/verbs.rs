@@ -16,7 +16,7 @@ pub const GROUPS: &[Group] = &[
             ("netboot", "a network boot, from a packet capture"),
             ("firmware", "the time before the operating system, from firmware tables"),
             ("summary", "many recordings, one row each"),
-            ("view", "open an interactive report in the browser, or write it to a file"),
+            ("view", "an interactive report, in the browser or as a file"),
             ("export", "write a file for Perfetto or the Firefox Profiler"),
         ],
     ),
@@ -82,7 +82,7 @@ pub fn page() -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(page, "{title}:");
         for (name, description) in *verbs {
-            let _ = writeln!(page, "  {name:<12}{description}");
+            let _ = writeln!(page, "  {name:<13}{description}");
         }
         page.push('\n');
     }

@@ -11,17 +11,16 @@ use super::{EXIT_CODES, OutputArguments, RecordingArguments};
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff view boot.etl                        open it in the browser
+  onoff view boot.etl                         open it in the browser
   onoff view boot.etl --firmware FBPT.bin --capture boot.pcapng
-                                             with the time before the kernel
-  onoff view netboot.pcapng                  a network boot, packet by packet
-  onoff view before.etl after.etl            two recordings on one page
-  onoff view --baseline old/ --candidate new/
-                                             the differences, with a dot per run
-  onoff view boot.etl -o report.html         one self-contained file
-  onoff view boot.etl --no-open --port 8080  only print the address
+                                              with the time before the kernel
+  onoff view netboot.pcapng                   a network boot, packet by packet
+  onoff view before.etl after.etl             two recordings on one page
+  onoff view --baseline old/ --candidate new/   differences, a dot per run
+  onoff view boot.etl -o report.html          one self-contained file
+  onoff view boot.etl --no-open --port 8080   print the address only
 
-The report is served to this computer only (127.0.0.1), at an address with a secret token. Press
+The report is served to this computer only (127.0.0.1), at an address with a secret token. Press \
 Ctrl-C to stop.
 
 {EXIT_CODES}"))]

@@ -25,21 +25,22 @@ pub enum WhyFormat {
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff why boot.etl                             the critical path of each phase
+  onoff why boot.etl                     the critical path of each phase
   onoff why boot.etl --phase WinLogonInit
-  onoff why boot.etl --phase                     the longest phase
-  onoff why boot.etl --service Spooler           what the service start waited for
+  onoff why boot.etl --phase             the longest phase
+  onoff why boot.etl --service Spooler   what the service start waited for
   onoff why sleep.etl --device 'ROOT\\MSPIWDDEV\\*'
   onoff why boot.etl --process winlogon.exe --min 500 --top 3
-  onoff why boot.etl --thread 604 --at 12.5s     the wait at that time
+  onoff why boot.etl --thread 604 --at 12.5s   the wait at that time
   onoff why boot.etl --service Spooler --symbols 'C:\\build;srv*C:\\symbols'
   onoff why boot.etl --phase --format svg -o chain.svg
   onoff why boot.etl --format flamegraph -o flame.svg
-  onoff why boot.etl --format folded | inferno-flamegraph --countname ns > boot.svg
+  onoff why boot.etl --format folded |
+      inferno-flamegraph --countname ns > boot.svg
 
-onoff follows the critical path backwards: a thread was running, ready or waiting; a wait leads
-to the thread that ended it, and so on, to a timer, a disk read or a driver. This needs context
-switches and ready-thread events, as recorded by 'xbootmgr -traceFlags dispatcher' and
+onoff follows the critical path backwards: each wait leads to the thread that ended it, and so on, \
+until a timer, a disk read or a driver is reached. This needs context \
+switches and ready-thread events, as recorded by 'xbootmgr -traceFlags dispatcher' and \
 'wpr -start CPU'; the report says what was not recorded.
 
 {EXIT_CODES}"))]

@@ -112,7 +112,7 @@ fn list(recording: Recording, format: TransitionFormat, destination: &Destinatio
     let (session, boots) = super::query(recording, onoff::Session::boots)?;
     let list = linux::boot::BootList { boots: boots? };
     if list.boots.is_empty() {
-        return Err(Failure::no_data("no journal in this recording, so no list of boots"));
+        return Err(Failure::no_data("no journal in this recording, so there are no boots to list"));
     }
     destination.write(|out| {
         match format {

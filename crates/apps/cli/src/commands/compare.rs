@@ -217,7 +217,7 @@ fn history(
     let (session, history) = super::query(recording, |session| session.boot_history(boot_count))?;
     let history = history?;
     if history.boots.is_empty() {
-        return Err(Failure::no_data("no journal in this recording, so no boots to compare"));
+        return Err(Failure::no_data("no journal in this recording, so there are no boots to compare"));
     }
     destination.write(|out| {
         match format {

@@ -32,8 +32,7 @@ pub fn report_unread(sources: &onoff_record::running::RunningSystem) {
     use std::io::Write;
 
     for source in &sources.unreadable {
-        let remedy = onoff_report::text::quantity::capitalized(source.remedy);
-        let line = format!("not read: {}. {remedy}.", source.problem);
+        let line = format!("{}. {}.", source.problem, source.remedy);
         let line = onoff_report::text::printable::printable(&line).into_owned();
         // A closed stderr does not affect the output.
         let _ = writeln!(std::io::stderr(), "onoff: {line}");

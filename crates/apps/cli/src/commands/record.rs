@@ -171,7 +171,7 @@ fn plan_windows(job: &Job, destination: &Destination) -> Result<(), Failure> {
             }
             writeln!(out)?;
         }
-        writeln!(out, "The profile for wpr: {}", path.display())?;
+        writeln!(out, "Profile for wpr: {}", path.display())?;
         Ok(())
     })
 }

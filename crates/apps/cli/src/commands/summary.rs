@@ -83,7 +83,7 @@ pub fn reject_multiple_recordings(invocation: &Invocation) -> Result<(), Failure
     let names: Vec<String> = recordings.iter().flatten().take(2).map(|path| path.display().to_string()).collect();
     match (recordings.len(), &names[..]) {
         (2.., [first, second, ..]) => Err(Failure::usage(format!(
-            "this verb takes one recording, but these are {} ({first}, {second}{}); use 'onoff summary' for several",
+            "pass one recording; these are {} ({first}, {second}{}). For several, use 'onoff summary'",
             recordings.len(),
             if recordings.len() > 2 { ", ..." } else { "" }
         ))),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use onoff::{RangeError, Session};
 use onoff_blame::waits::{CriticalPath, PathOptions};
-use onoff_blame::why::{WhyQuestion, WhyReport, WhyTarget};
+use onoff_blame::why::{WhyError, WhyQuestion, WhyReport, WhyTarget};
 use onoff_evidence::Interval;
 use onoff_lists::flame;
 use onoff_report::folded;
@@ -23,6 +23,8 @@ use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
 struct Task {
+    /// The option that names the target, for error messages, e.g. `--service Spooler`; `None` for phases.
+    target_option: Option<String>,
     /// The question without its times, which depend on the recording's clock and phases.
     question: WhyQuestion,
     time: Option<TimePoint>,
@@ -45,6 +47,14 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
         None => None,
     };
     let phase = arguments.phase.clone();
+    let target_option = [
+        ("process", arguments.process.clone()),
+        ("thread", arguments.thread.map(|id| id.to_string())),
+        ("service", arguments.service.clone()),
+        ("device", arguments.device.clone()),
+    ]
+    .into_iter()
+    .find_map(|(option, value)| value.map(|value| format!("--{option} {value}")));
     let pattern = |text: Option<String>| text.map(|text| Pattern::new(&text));
     let target = if let Some(process) = pattern(arguments.process) {
         WhyTarget::Process(process)
@@ -75,7 +85,7 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
         path: path_options,
     };
     let phase = phase.filter(|_| !matches!(question.target, WhyTarget::Phase(..) | WhyTarget::LongestPhase(_)));
-    let task = Task { question, time, phase, symbols };
+    let task = Task { target_option, question, time, phase, symbols };
     let invocation = Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
         run(recording, task, (format, steps), destination)
     });
@@ -124,7 +134,12 @@ fn answer(session: &Session, mut task: Task) -> Result<WhyReport, Failure> {
         let phase = session.phase(name).map_err(Failure::from_query_error)?;
         task.question.within = Some(Interval::new(phase.start_ns, phase.end_ns));
     }
-    let mut report = session.why(&task.question).map_err(Failure::from_query_error)?;
+    let target_option = task.target_option.take();
+    let describe = |reason: WhyError| match &target_option {
+        Some(option) => format!("{option}: {reason}"),
+        None => reason.to_string(),
+    };
+    let mut report = session.why(&task.question).map_err(|error| Failure::from_query_error_with(error, describe))?;
     let servers_skipped = functions::is_offline(&task.symbols) && !task.symbols.path.servers().is_empty();
     session.name_functions(&mut report, functions::finder(task.symbols), servers_skipped)?;
     Ok(report)

@@ -17,7 +17,7 @@ use crate::window::WindowChange;
 pub use duplicated_run::DuplicatedRun;
 pub use table::TransferTable;
 
-/// Minimum interval before a retransmission that counts as a time-out, ns.
+/// Minimum interval before a retransmission that counts as a timeout, ns.
 pub const TIMEOUT_NS: i64 = 500_000_000;
 
 /// A TFTP transfer.
@@ -91,11 +91,11 @@ pub struct Transfer {
     pub gap: Turnaround,
     /// Time from the first to the last fragment, summed over all blocks, ns.
     pub fragments_ns: i64,
-    /// Time-outs, up to a limit.
+    /// Timeouts, up to a limit.
     pub timeouts: Vec<Timeout>,
-    /// Number of all time-outs.
+    /// Number of all timeouts.
     pub timeout_count: u64,
-    /// Total duration of all time-outs, ns.
+    /// Total duration of all timeouts, ns.
     pub timeout_ns: i64,
     /// The longest run of blocks that were each sent and acknowledged twice.
     pub duplicated_run: Option<DuplicatedRun>,

@@ -341,7 +341,7 @@ impl TransferTracker {
         self.previous = PreviousPacket::Acknowledgment;
     }
 
-    /// Records the time of a packet. Returns true if the silence before it was a time-out.
+    /// Records the time of a packet. Returns true if the silence before it was a timeout.
     fn end_silence(&mut self, arrival: &Arrival, is_retransmission: bool) -> bool {
         let start_ns = self.last_ns;
         self.last_ns = arrival.time_ns;

@@ -61,7 +61,7 @@ table! {
         tid: Option<u32> as OtherThread,
         /// Thread of the service manager that recorded the end.
         end_tid: Option<u32> as OtherThread,
-        /// Service manager's time-out for the change, ns; `None` for unlimited or not recorded.
+        /// Service manager's timeout for the change, ns; `None` for unlimited or not recorded.
         timeout_ns: Option<i64> as Duration,
         /// Record that set the start, e.g. `Microsoft-Windows-Services/105`.
         event: StringId,

@@ -72,8 +72,8 @@ impl TableReport for CpuList {
                 "no CPU usage in this recording. Not recorded: {}",
                 self.missing_evidence.iter().map(|&records| missing_records(records)).collect::<Vec<_>>().join("; ")
             ),
-            _ if self.cpu.busy_ns == 0 => "no thread is known to have run in that range".to_owned(),
-            _ => format!("no matching thread ran in that range (other threads ran for {})", duration(self.cpu.busy_ns)),
+            _ if self.cpu.busy_ns == 0 => "no CPU usage was recorded in that range".to_owned(),
+            _ => format!("no matching thread ran; other threads used {} of CPU", duration(self.cpu.busy_ns)),
         }
     }
 

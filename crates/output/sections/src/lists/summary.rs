@@ -71,7 +71,7 @@ impl TableReport for Summary {
 
     fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.unreadable > 0 {
-            writeln!(out, "{} cannot be read.", counted(self.unreadable, "recording"))?;
+            writeln!(out, "{} could not be read.", counted(self.unreadable, "recording"))?;
         }
         if self.other_files > 0 {
             writeln!(out, "{QUIET}Skipped {} without a recording.{QUIET:#}", counted(self.other_files, "other file"))?;

@@ -32,6 +32,16 @@ pub(super) fn width() -> Width {
     WIDTH.get()
 }
 
+/// Returns the cells that remain on a line after `indent`, at most `max`. Text that wraps itself uses this, so that it
+/// is not wrapped twice.
+#[must_use]
+pub fn remaining_cells(indent: usize, max: usize) -> usize {
+    match width() {
+        Width::Cells(cells) => cells.saturating_sub(indent).clamp(1, max),
+        Width::Natural | Width::Unlimited => max,
+    }
+}
+
 /// Calls `write` with an output that fits text to `width`.
 ///
 /// # Errors
@@ -169,7 +179,8 @@ fn visible_width(text: &str) -> usize {
 }
 
 /// Wraps `text` into lines of at most `cells`. A longer word gets a separate line.
-pub(super) fn lines(text: &str, cells: usize) -> Vec<String> {
+#[must_use]
+pub fn lines(text: &str, cells: usize) -> Vec<String> {
     wrapped(text, cells).split('\n').map(|line| line.trim_start().to_owned()).collect()
 }
 

@@ -92,7 +92,7 @@ pub fn restore(machine: &mut dyn Machine) -> Result<bool, Error> {
 pub fn check(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Vec<CheckItem> {
     let recorder = to_windows_path(&windows.program("wpr"));
     let no_recorder = format!("{recorder} is missing; it comes with Windows 10 and 11");
-    let no_rights = "not an administrator: open a command prompt with 'Run as administrator'";
+    let no_rights = "not an administrator; open a command prompt with 'Run as administrator'";
     let boot = boot_id(machine, windows);
     let no_boot = boot.as_ref().err().map(ToString::to_string).unwrap_or_default();
     let has_recorder = machine.exists(&windows.program("wpr"));
@@ -131,8 +131,8 @@ pub fn describe(windows: &Installation, state_folder: &str, job: &Job) -> Vec<St
         nested.push(Step::describe(&boot_recording(windows, state_folder, job)));
     }
     if job.transition.restarts() {
-        nested.push("Restart the computer immediately: unsaved work is lost".to_owned());
-        nested.push(format!("Wait until {} s after you have logged on", boot_delay(job)));
+        nested.push("Restart the computer immediately (unsaved work is lost)".to_owned());
+        nested.push(format!("Wait until {} s after logon", boot_delay(job)));
         if job.transition.records_boot() {
             nested.push(format!("Write {}", to_windows_path(&recording(job, "boot", "N"))));
         }
@@ -179,7 +179,7 @@ fn refuse(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Resul
     }
     if !machine.is_superuser() {
         return refusal(format!(
-            "record {verb}: recording requires administrator rights: open a command prompt with 'Run as administrator' and try again"
+            "record {verb}: recording requires administrator rights; open a command prompt with 'Run as administrator' and try again"
         ));
     }
     if !machine.exists(&windows.program("wpr")) {
@@ -190,19 +190,19 @@ fn refuse(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Resul
     }
     if machine.exists(machine.state_folder()) {
         return refusal(
-            "a recording is in progress or was interrupted: use 'onoff record --restore' to undo its changes"
+            "a recording is in progress or was interrupted; use 'onoff record --restore' to undo its changes"
                 .to_owned(),
         );
     }
     if job.out.starts_with("//") {
         return refusal(format!(
-            "{}: is on the network, which is not available during a boot: choose a local folder with '--out'",
+            "{}: this folder is on the network, which is not available during a boot; choose a local folder with '--out'",
             job.out
         ));
     }
     if machine.exists(&job.out) {
         return refusal(format!(
-            "{}: already exists. Recordings show what ran on this computer, so onoff creates their folder for administrators and you only: choose another '--out'",
+            "{}: the folder already exists; choose another '--out'. Recordings show what ran on this computer, so onoff creates their folder, accessible only to administrators and you",
             to_windows_path(&job.out)
         ));
     }
@@ -460,7 +460,7 @@ fn program_copy(program: &str, state_folder: &str) -> Step {
 
 fn task(windows: &Installation, state_folder: &str) -> Step {
     Step::Command {
-        what: "continues after you have logged on".to_owned(),
+        what: "continues after logon".to_owned(),
         line: Some(windows.create_task(TASK, &task_file(state_folder, TASK))),
         undo: Some(undo_command(windows.delete_task(TASK), NO_SUCH_TASK)),
     }

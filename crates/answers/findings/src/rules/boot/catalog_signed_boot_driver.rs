@@ -13,7 +13,7 @@ rule! {
     /// speed. The whole loader usually takes less than 3 s.
     ///
     /// # Evidence needed
-    /// The driver files, passed with `--drivers`: a copy of `Windows\\System32\\drivers`, or that folder on a mounted
+    /// The driver files, passed with `--drivers`: a copy of `Windows\System32\drivers`, or that folder on a mounted
     /// disk image. Signatures are not in any recording.
     ///
     /// # What to do

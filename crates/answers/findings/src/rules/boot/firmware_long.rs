@@ -43,8 +43,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .certainty(firmware.certainty)
         .evidence(None, format!("{}: {}", firmware.rule, time(length)))
         .advice(
-            "in the firmware setup, enable fast boot and disable memory tests and devices the boot does not need; onoff \
-             firmware on the firmware's tables shows where the time goes",
+            "in the firmware setup, enable fast boot and disable memory tests and devices the boot does not need; to see \
+             where the time goes, run onoff firmware on the firmware tables",
         ),
     ])
 }

@@ -21,7 +21,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "ResumeDevices Performance Vulnerabilities", which names no
-    /// limit; the 10 ms are onoff's.
+    /// limit; the limit of 10 ms is onoff's.
     "boot/long-dpc", "long deferred procedure calls", Session(check)
 }
 

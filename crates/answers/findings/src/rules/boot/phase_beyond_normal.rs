@@ -9,7 +9,7 @@ rule! {
     /// Winlogon (WinLogonInit) above 60 s, Explorer (ExplorerInit) above 6 s.
     ///
     /// # Why it costs time
-    /// The finding only says where to look and has no cost of its own; the findings with a cost in that phase are the
+    /// The finding only says where to look and has no cost; the findings with a cost in that phase are the
     /// reasons.
     ///
     /// # Evidence needed

@@ -8,7 +8,7 @@ rule! {
     /// Services on.
     ///
     /// # Why it costs time
-    /// If nobody chooses, the menu waits for its whole timeout. The kernel waits for a debugger to connect, and debug
+    /// If no entry is chosen, the menu waits for its whole timeout. The kernel waits for a debugger to connect, and debug
     /// output slows it down.
     ///
     /// # Evidence needed
@@ -38,7 +38,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             facts
                 .finding(setting, FindingSubject::new(FindingSubjectKind::Setting, "timeout"), &title)
                 .severity(FindingSeverity::High)
-                .advice("run bcdedit /timeout 0, or remove unused entries"),
+                .advice("run 'bcdedit /timeout 0', or remove unused entries"),
         );
     }
     for entry in menu.entries.iter().filter(|entry| entry.is_default) {
@@ -53,7 +53,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                     &format!("{} is on", setting.name),
                 )
                 .severity(FindingSeverity::Moderate)
-                .advice(format!("run bcdedit /{} off", setting.name))
+                .advice(format!("run 'bcdedit /{} off'", setting.name))
         }));
     }
     Ok(findings)

@@ -44,7 +44,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         .finding(&setting, subject, &format!("fast startup is on but cannot work: {problem}"))
         .severity(FindingSeverity::High)
         .advice(
-            "run powercfg /hibernate on, or set HiberbootEnabled to 0 so that the setting matches what Windows does",
+            "run 'powercfg /hibernate on', or set HiberbootEnabled to 0 so that the setting matches what Windows does",
         );
     Ok(vec![match disabled_setting {
         Some(disabled_setting) => finding.evidence(None, disabled_setting.evidence()),

@@ -50,7 +50,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         )
         .certainty(Certainty::Inferred)
         .evidence(None, filter.evidence())
-        .advice("add both exclusions (uwfmgr file add-exclusion C:\\Windows\\Prefetch, and uwfmgr registry add-exclusion with the key), \
+        .advice("add both exclusions ('uwfmgr file add-exclusion C:\\Windows\\Prefetch', and 'uwfmgr registry add-exclusion' with the key), \
                  or accept the loss"),
     ])
 }

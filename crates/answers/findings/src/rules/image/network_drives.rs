@@ -43,6 +43,6 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         format!("{} connected at each logon: {}", counted(names.len(), "network drive"), listed(&names, 8)),
     )
     .severity(FindingSeverity::Moderate)
-    .advice("run net use * /d, at least before measuring");
+    .advice("run 'net use * /d', at least before measuring");
     Ok(vec![drives.iter().fold(finding, |finding, (_, evidence)| finding.evidence(None, evidence.clone()))])
 }

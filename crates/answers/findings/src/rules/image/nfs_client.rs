@@ -36,7 +36,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             .severity(FindingSeverity::High)
             .evidence(None, service.evidence())
             .evidence(None, "the paper reports 20 to 45 s in some boots")
-            .advice("run sc config NfsClnt start= disabled, unless the computer uses NFS")
+            .advice("run 'sc config NfsClnt start= disabled', unless the computer uses NFS")
         })
         .into_iter()
         .collect())

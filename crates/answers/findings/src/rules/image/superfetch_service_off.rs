@@ -37,7 +37,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             )
             .severity(FindingSeverity::Moderate)
             .evidence(None, service.evidence())
-            .advice("run sc config SysMain start= auto, unless the disk is a solid-state disk")
+            .advice("run 'sc config SysMain start= auto', unless the disk is a solid-state disk")
         })
         .into_iter()
         .collect())

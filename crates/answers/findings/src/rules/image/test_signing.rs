@@ -48,6 +48,6 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         "test signing is on, or a boot driver is test-signed",
     )
     .severity(FindingSeverity::Moderate)
-    .advice("run bcdedit /set testsigning off, and use released drivers");
+    .advice("run 'bcdedit /set testsigning off', and use released drivers");
     Ok(vec![evidence.into_iter().fold(finding, |finding, text| finding.evidence(None, text))])
 }

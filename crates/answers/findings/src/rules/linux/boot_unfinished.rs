@@ -58,7 +58,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             )
             .cost(Cost::at_most(starting.elapsed_ns))
             .certainty(Certainty::Inferred)
-            .evidence(starting.start_ns, format!("{} starts", starting.unit))
+            .evidence(starting.start_ns, format!("{} started", starting.unit))
             .evidence(None, limit)
             .advice(format!(
                 "find out what it waits for ('journalctl -b -u {}', or 'systemctl list-jobs' in a debug shell while it hangs), give \

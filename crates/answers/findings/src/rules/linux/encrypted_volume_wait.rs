@@ -54,7 +54,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                          not need, set 'nofail' in /etc/crypttab",
                     )
                     .certainty(Certainty::Inferred)
-                    .evidence(unit.start_ns, format!("{} starts and waits for a password", unit.name)),
+                    .evidence(unit.start_ns, format!("{} started and waited for a password", unit.name)),
                 None => wait.finding(
                     format!("the boot waited {length} for an encrypted volume to be unlocked ({})", wait.unit),
                     "no password prompt was recorded: check how long the key derivation takes on this computer ('cryptsetup \

@@ -30,8 +30,8 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         (
             PhaseName::Firmware,
             thresholds::FIRMWARE_NS,
-            "enable fast boot in the firmware setup and disable what the boot does not need; onoff firmware on the tables in \
-             /sys/firmware/acpi shows where the time goes",
+            "enable fast boot in the firmware setup and disable what the boot does not need; to see where the time goes, run \
+             onoff firmware on /sys/firmware/acpi",
         ),
         (
             PhaseName::Loader,

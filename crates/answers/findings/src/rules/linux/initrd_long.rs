@@ -50,8 +50,8 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     )
     .cost(Cost::on_path(length_ns.saturating_sub(thresholds::INITRD_NS)))
     .certainty(certainty)
-    .evidence(start_ns, "its first program starts")
-    .evidence(start_ns.saturating_add(length_ns), "systemd starts on the root file system")
+    .evidence(start_ns, "its first program started")
+    .evidence(start_ns.saturating_add(length_ns), "systemd started on the root file system")
     .advice(
         "build it for this computer only (dracut: 'hostonly=yes'; initramfs-tools: 'MODULES=dep'), and use 'journalctl -b' to see \
          what it waits for before 'Switching root'",

@@ -45,8 +45,8 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         format!("unpacking the initramfs{} took {}", size.unwrap_or_default(), time(length_ns)),
     )
     .cost(facts.cost((begin.time_ns, end.time_ns)))
-    .evidence(begin.time_ns, "unpacking starts")
-    .evidence(end.time_ns, "the compressed image is freed")
+    .evidence(begin.time_ns, "unpacking started")
+    .evidence(end.time_ns, "the compressed image was freed")
     .advice(
         "make it smaller (dracut: 'hostonly=yes'; initramfs-tools: 'MODULES=dep') and compress it with Zstandard or LZ4, which \
          unpack several times faster than XZ or gzip",

@@ -81,11 +81,11 @@ impl Wait<'_> {
         let (unit, duration) = (self.unit, time(self.duration_ns));
         match self.exclusive_ns {
             ns if self.was_alone() => {
-                format!("{unit} took {duration}; nothing else was starting for {} of it", time(ns))
+                format!("{unit} took {duration}; nothing else was starting for {} of that time", time(ns))
             }
             ns if ns >= thresholds::NOISE_NS => {
                 format!(
-                    "{unit} took {duration}; the boot waited at least {} of it, when nothing else was starting",
+                    "{unit} took {duration}; the boot waited for at least {} of that time, when nothing else was starting",
                     time(ns)
                 )
             }
@@ -101,8 +101,8 @@ impl Wait<'_> {
     pub(super) fn finding(&self, title: String, advice: impl Into<String>) -> RuleFinding {
         let subject = FindingSubject::new(FindingSubjectKind::Service, self.unit);
         let finding = RuleFinding::new(subject, title)
-            .evidence(self.start_ns, format!("{} starts", self.unit))
-            .evidence(self.end_ns, format!("the next units can start, {} later", time(self.duration_ns)))
+            .evidence(self.start_ns, format!("{} started", self.unit))
+            .evidence(self.end_ns, format!("the next units could start, {} later", time(self.duration_ns)))
             .advice(advice);
         match self.on_path {
             Some(certainty) => finding.cost(Cost::on_path(self.duration_ns)).certainty(certainty),
@@ -110,7 +110,7 @@ impl Wait<'_> {
             None if self.was_alone() => finding
                 .cost(Cost::on_path(self.exclusive_ns))
                 .certainty(Certainty::Inferred)
-                .evidence(None, format!("nothing else was starting for {} of it", time(self.exclusive_ns))),
+                .evidence(None, format!("nothing else was starting for {} of that time", time(self.exclusive_ns))),
             None => {
                 let finding = finding
                     .cost(Cost::at_most(self.duration_ns))
@@ -119,7 +119,7 @@ impl Wait<'_> {
                 match self.exclusive_ns >= thresholds::NOISE_NS {
                     true => finding.evidence(
                         None,
-                        format!("nothing else was starting for at least {} of it", time(self.exclusive_ns)),
+                        format!("nothing else was starting for at least {} of that time", time(self.exclusive_ns)),
                     ),
                     false => finding,
                 }

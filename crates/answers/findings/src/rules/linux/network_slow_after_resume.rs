@@ -43,7 +43,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
             FindingSubject::new(FindingSubjectKind::Device, reconnection.interface.clone()),
             format!("{name} was back {} after the resume", time(duration_ns)),
         )
-        .evidence(resumed_ns, "the computer resumes");
+        .evidence(resumed_ns, "the computer resumed");
         for (time_ns, event) in [
             (reconnection.associated_ns, "associated with an access point"),
             (reconnection.ready_ns, "carrier up"),

@@ -20,7 +20,7 @@ rule! {
     /// Look for newer firmware. Firmware vendors can restore memory training data and skip boot-only work on resume.
     ///
     /// # When it is wrong
-    /// The table covers all resumes of this boot: the time is that of the last resume, which may have been another one.
+    /// The table covers all resumes of this boot: the time is from the last resume, which may not be this one.
     ///
     /// # Source
     /// The ACPI specification, "Firmware Performance Data Table"; the threshold is onoff's.

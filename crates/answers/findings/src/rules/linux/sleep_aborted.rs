@@ -56,7 +56,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     };
     let mut finding = RuleFinding::new(subject, format!("the sleep was aborted{refusal}{error}"))
         .cost(length.map_or(Cost::UNKNOWN, Cost::on_path))
-        .evidence(sleep.start_ns, format!("suspend starts ({})", sleep.details.event))
+        .evidence(sleep.start_ns, format!("suspend started ({})", sleep.details.event))
         .advice(
             "fix what refused; if a wakeup interrupted the suspend, disable wakeup sources that are not needed \
              (/sys/devices/.../power/wakeup)",

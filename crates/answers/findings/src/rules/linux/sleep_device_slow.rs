@@ -87,7 +87,7 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, callbacks: &[&DeviceCall
         (
             Cost::at_most(on_path.saturating_add(off_path)),
             format!(
-                "for {} of it, the callback on the critical path is unknown; others ran in parallel",
+                "for {} of that time, the callback on the critical path is unknown; others ran in parallel",
                 time(off_path)
             ),
         )

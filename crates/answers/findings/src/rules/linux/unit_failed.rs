@@ -50,8 +50,8 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                 FindingSubject::new(FindingSubjectKind::Service, unit.name.clone()).with_pid(unit.pid),
                 format!("{} failed to start{result_suffix}", unit.name),
             )
-            .evidence(unit.start_ns, format!("{} starts", unit.name))
-            .evidence(unit.end_ns, format!("it fails{result_suffix}"))
+            .evidence(unit.start_ns, format!("{} started", unit.name))
+            .evidence(unit.end_ns, format!("it failed{result_suffix}"))
             .advice(format!(
                 "find out why ('journalctl -b -u {}') and fix it; disable it only if nothing needs it",
                 unit.name

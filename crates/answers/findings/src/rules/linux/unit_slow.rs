@@ -81,7 +81,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             .cost(Cost::on_path(step.duration_ns))
             .certainty(step.released_by.certainty.and(path.certainty))
             .evidence(step.start_ns, step.released_by.phrase(&step.unit))
-            .evidence(step.end_ns, "the next unit starts")
+            .evidence(step.end_ns, "the next unit started")
             .advice(if is_device {
                 "use 'journalctl -b -k' to see what the kernel waits for before it announces the device; exclude unneeded mounts and \
                  swap devices from the boot ('nofail', 'noauto')"
@@ -123,8 +123,8 @@ fn without_path(facts: &LinuxBootFacts<'_>, has_failed: impl Fn(&str) -> bool) -
         RuleFinding::new(FindingSubject::new(FindingSubjectKind::Device, device.name.clone()), title)
             .cost(Cost::on_path(lone_ns))
             .certainty(Certainty::Inferred)
-            .evidence(end_ns.saturating_sub(lone_ns), "only device units are starting")
-            .evidence(device.end_ns, format!("{} appears; the next unit starts {} later", device.name, time(end_ns.saturating_sub(device.end_ns.unwrap_or(end_ns)))))
+            .evidence(end_ns.saturating_sub(lone_ns), "only device units were starting")
+            .evidence(device.end_ns, format!("{} appeared; the next unit started {} later", device.name, time(end_ns.saturating_sub(device.end_ns.unwrap_or(end_ns)))))
             .advice(format!(
                 "use 'journalctl -b -k' to see what the kernel waits for before it announces the device; exclude unneeded mounts and \
                  swap devices from the boot ('nofail', 'noauto'); {RECORD_ORDER}"

@@ -51,8 +51,8 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                     format!("{} failed to start after {}{result_suffix}", unit.name, time(length)),
                 )
                 .cost(cost)
-                .evidence(unit.start_ns, format!("{} starts", unit.name))
-                .evidence(end, format!("it fails{result_suffix}"))
+                .evidence(unit.start_ns, format!("{} started", unit.name))
+                .evidence(end, format!("it failed{result_suffix}"))
                 .advice(advice(&unit.name)),
             )
         })

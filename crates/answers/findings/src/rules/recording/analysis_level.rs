@@ -46,7 +46,7 @@ fn check(trace: &Trace) -> Outcome {
     Ok(vec![
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Recording, "call stacks"),
-            "the recording has many call stacks: times are longer than without recording",
+            "the recording has many call stacks, so times are longer than without recording",
         )
         .evidence(None, format!("{stacks} of {} events are call stacks", counts.events))
         .advice("compare times only with recordings of the same detail; for timing, record without stacks"),

@@ -34,7 +34,7 @@ fn check(trace: &Trace) -> Outcome {
     }
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Recording, "losses"),
-        format!("the recording has {} of losses: costs may be too low", counted(losses.len(), "kind")),
+        format!("the recording has {} of losses, so costs may be too low", counted(losses.len(), "kind")),
     )
     .advice(advice(&losses));
     for loss in losses {

@@ -12,8 +12,8 @@ rule! {
     /// They can add up to 8 s to the boot, so measurements with them are not representative of the product.
     ///
     /// # Evidence needed
-    /// The driver files, passed with `--drivers`; no event contains signatures. A test certificate is recognized by its
-    /// name: that of the driver kit's tools, or of Microsoft's test roots.
+    /// The driver files, passed with `--drivers`; no event contains signatures. A test certificate is recognized by the
+    /// names that the driver kit's tools and Microsoft's test roots use.
     ///
     /// # What to do
     /// Measure with release-signed drivers; `bcdedit` shows whether test signing is on.
@@ -46,7 +46,7 @@ fn check(trace: &Trace) -> Outcome {
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Recording, "test signing"),
             format!(
-                "{} test-signed: the boot can be up to 8 s longer",
+                "{} test-signed, which can add up to 8 s to the boot",
                 match names.as_slice() {
                     [name] => format!("the driver {name} is"),
                     _ => format!("{} are", counted(names.len(), "driver")),

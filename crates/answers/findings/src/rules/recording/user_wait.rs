@@ -34,7 +34,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     }
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Transition, "person"),
-        format!("the computer waited {} for a person, which is excluded from all durations", time(total_ns)),
+        format!("the computer waited {} for a person (excluded from all durations)", time(total_ns)),
     )
     .advice("turn on automatic logon for measurements: the computer keeps working while it waits");
     if logon_ns > 0 {

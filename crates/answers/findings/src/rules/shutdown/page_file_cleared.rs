@@ -41,7 +41,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                     format!("overwriting the page file with zeros took {}", time(length)),
                 )
                 .cost(facts.cost((step.start_ns, end)))
-                .evidence(step.start_ns, format!("kernel step starts ({})", step.event))
+                .evidence(step.start_ns, format!("kernel step started ({})", step.event))
                 .advice("turn off ClearPageFileAtShutdown if your security rules allow it, or use full-disk encryption instead"),
             )
         })

@@ -55,7 +55,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             .evidence(service.start_ns, "it was notified to stop")
             .advice(if is_protected(&service.name) {
                 format!(
-                    "{} is part of Windows: find out what it waits for ('onoff why FILE --service {}')",
+                    "find out what {} waits for ('onoff why FILE --service {}'); it is part of Windows",
                     service.name,
                     quote_argument(&service.name)
                 )

@@ -51,14 +51,12 @@ pub(super) fn slow_devices(
             .evidence(end, format!("done {} later", time(length)))
             .advice(advice);
             if let Some(exclusive_ns) = exclusive_ns {
-                finding = finding.evidence(None, format!("for {} of it no other device was busy", time(exclusive_ns)));
+                finding = finding.evidence(None, format!("for {}, no other device was busy", time(exclusive_ns)));
             }
             for part in device.details.drivers.iter().take(3) {
                 if let Some(driver_ns) = part.duration_ns.filter(|&ns| ns >= thresholds::NOISE_NS) {
-                    finding = finding.evidence(
-                        part.start_ns,
-                        format!("driver {} accounts for {} of it", part.driver, time(driver_ns)),
-                    );
+                    finding = finding
+                        .evidence(part.start_ns, format!("driver {} accounts for {}", part.driver, time(driver_ns)));
                 }
             }
             Some(finding)

@@ -23,7 +23,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "ResumeDevices Performance Vulnerabilities", which names no
-    /// limit; the 10 ms are onoff's.
+    /// limit; the limit of 10 ms is onoff's.
     "suspend/long-dpc", "long deferred procedure calls during resume", Suspend(check)
 }
 

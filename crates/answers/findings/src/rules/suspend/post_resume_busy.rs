@@ -26,7 +26,7 @@ rule! {
     /// A person using the computer also keeps it busy.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "PostResume Subphase"; the metric is that of PostBoot, the
+    /// Windows On/Off Transition Performance Analysis, "PostResume Subphase"; the metric is the same as for PostBoot; the
     /// threshold is onoff's.
     "suspend/post-resume-busy", "a computer that stays busy after a resume", Suspend(check)
 }

@@ -26,7 +26,7 @@ pub struct LinuxShutdown {
     pub path: Vec<StopStep>,
     /// Processes that were signaled to exit, longest first.
     pub processes: Vec<ProcessStop>,
-    /// Processes that were killed after their time-out, ordered by time.
+    /// Processes that were killed after their timeout, ordered by time.
     pub killed: Vec<KilledProcess>,
 }
 

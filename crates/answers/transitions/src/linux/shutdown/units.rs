@@ -61,7 +61,7 @@ pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
     units
 }
 
-/// Returns the time-out that a unit exceeded, judging by its result, whether it was killed, or its duration.
+/// Returns the timeout that a unit exceeded, judging by its result, whether it was killed, or its duration.
 fn time_out(unit: &Unit, was_killed: bool) -> Option<TimeOut> {
     let limit_ns = unit.limit_ns.filter(|&limit| limit > 0);
     let (certainty, evidence) = if unit.result == "timeout" {

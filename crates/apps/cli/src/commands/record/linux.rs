@@ -41,8 +41,8 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
                 return Err(Failure::no_data("--restore needs root: sudo onoff record --restore"));
             }
             let text = match session::restore(&mut machine)? {
-                true => "all changes were undone",
-                false => "there are no changes to undo",
+                true => "All changes were undone.",
+                false => "There are no changes to undo.",
             };
             machine.print_line(text);
         }

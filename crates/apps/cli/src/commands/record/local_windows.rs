@@ -34,8 +34,8 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
                 ));
             }
             let text = match session::restore(&mut machine)? {
-                true => "all changes were undone",
-                false => "there are no changes to undo",
+                true => "All changes were undone.",
+                false => "There are no changes to undo.",
             };
             machine.print_line(text);
         }

@@ -64,7 +64,10 @@ pub fn sentence(explanation: &Explanation) -> String {
     }
     // Without the changes in the opposite direction, the parts would sum to more than the phase.
     let opposing = explanation.opposing.iter().take(MAX_OPPOSING);
-    parts.extend(opposing.clone().map(|subject| format!("but {}", part(subject, &explanation.phase))));
+    parts.extend(opposing.clone().enumerate().map(|(index, subject)| {
+        let conjunction = if index == 0 { "but " } else { "" };
+        format!("{conjunction}{}", part(subject, &explanation.phase))
+    }));
     let shown_ns = opposing.fold(0_i64, |sum, subject| sum.saturating_add(subject.difference_ns));
     let others_ns = explanation.opposing_ns.saturating_sub(shown_ns);
     if others_ns != 0 {
@@ -100,11 +103,11 @@ fn part(part: &ExplainedPart, phase: &str) -> String {
         (PartChange::Gone, AccountSubjectKind::Driver) => "no longer blocks",
         (PartChange::New, AccountSubjectKind::Driver) => "now blocks",
         (PartChange::Longer, AccountSubjectKind::Driver) => "blocks longer",
-        (PartChange::Shorter, AccountSubjectKind::Driver) => "blocks less",
+        (PartChange::Shorter, AccountSubjectKind::Driver) => "blocks for less time",
         (PartChange::Gone, _) => return format!("no longer waits for {name}, {difference}{detail}"),
         (PartChange::New, _) => return format!("now waits for {name}, {difference}{detail}"),
         (PartChange::Longer, _) => "takes longer",
-        (PartChange::Shorter, _) => "takes less",
+        (PartChange::Shorter, _) => "takes less time",
     };
     format!("{name} {change_phrase}, {difference}{detail}")
 }

@@ -177,6 +177,7 @@ pub fn label(measure: &ComparedMeasure) -> String {
 /// Returns the display name of a total. JSON and gate limits use its key.
 fn total_name(name: &str) -> String {
     let title = match name {
+        "startup" => "boot up to the last unit",
         "total_with_idle" => "total with idle time",
         "main_path" => "kernel start to desktop",
         "to_desktop" => "power-on to desktop",

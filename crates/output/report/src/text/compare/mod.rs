@@ -130,7 +130,7 @@ pub(super) fn excluded_runs(configurations: &[ConfigurationSummary], out: &mut d
         .flat_map(|configuration| &configuration.runs)
         .flat_map(|run| run.exclusions.iter().map(move |exclusion| (run, exclusion)));
     let section = Section::builder("exclusions", "Excluded runs", rows)
-        .note("not in any number below")
+        .note("not included in the numbers below")
         .name("run", "run", 48, |(run, _)| Value::text(&run.name))
         .name("why", "reason", 96, |(_, exclusion)| Value::text(&exclusion.text).styled(DOUBT))
         .name("option", "to include it", 40, |(_, exclusion)| Value::Text(include_option(exclusion.reason).into()))

@@ -33,7 +33,7 @@ pub(super) fn sentence(note: &ComparisonNote) -> String {
         }
         ComparisonNoteKind::PersonWaitExcluded => {
             let time = duration(note.user_input_ns.unwrap_or(0));
-            format!("{run}: {time} of waiting for the user are excluded from all numbers.")
+            format!("{run}: {time} of waiting for the user is excluded from all numbers.")
         }
     }
 }

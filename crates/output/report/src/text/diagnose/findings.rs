@@ -8,6 +8,7 @@ use onoff_findings::finding::{CostBasis, FindingSeverity, RuleFinding};
 use onoff_transitions::MissingSource;
 
 use super::rules::wrapped;
+use crate::text::layout::{lines, remaining_cells};
 use crate::text::missing_evidence::write_commands;
 use crate::text::printable::printable;
 use crate::text::quantity::{capitalized, counted, duration};
@@ -26,8 +27,8 @@ pub(super) fn caveats(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<
     }
     title("Limits of this recording", "", out)?;
     for caveat in &diagnosis.caveats {
-        writeln!(out, "  {DOUBT}{}.{DOUBT:#}  {QUIET}{}{QUIET:#}", printable(&caveat.title), caveat.code)?;
-        for line in wrapped(&caveat.advice, 96) {
+        writeln!(out, "  {DOUBT}{}{DOUBT:#}  {QUIET}{}{QUIET:#}", printable(&sentence(&caveat.title)), caveat.code)?;
+        for line in wrapped(&sentence(&caveat.advice), remaining_cells(4, 96)) {
             writeln!(out, "    {}", printable(&line))?;
         }
     }
@@ -73,7 +74,13 @@ fn write_finding(finding: &RuleFinding, has_several: bool, out: &mut dyn Write) 
         FindingSeverity::Note => QUIET,
     };
     let padding = INDENT.saturating_sub(4).saturating_sub(cost.chars().count());
-    writeln!(out, "  {:padding$}{}  {}.", "", styled(style, &cost), printable(&finding.title))?;
+    let title = format!("{}.", sentence_case(finding));
+    let mut title_lines = lines(&printable(&title), remaining_cells(INDENT, usize::MAX)).into_iter();
+    let first_line = title_lines.next().unwrap_or_default();
+    writeln!(out, "  {:padding$}{}  {first_line}", "", styled(style, &cost))?;
+    for line in title_lines {
+        writeln!(out, "{:INDENT$}{line}", "")?;
+    }
     let mut details = finding.code.to_owned();
     if has_several {
         details = format!("{details}, {}", finding.transition);
@@ -87,9 +94,9 @@ fn write_finding(finding: &RuleFinding, has_several: bool, out: &mut dyn Write) 
         writeln!(out, "{:INDENT$}{QUIET}{time_prefix}{}{QUIET:#}", "", printable(&evidence.text))?;
     }
     for folded in finding.folded.iter().take(MAX_EVIDENCE) {
-        writeln!(out, "{:INDENT$}{QUIET}also: {} ({}){QUIET:#}", "", printable(&folded.title), folded.code)?;
+        writeln!(out, "{:INDENT$}{QUIET}also {}: {}{QUIET:#}", "", folded.code, printable(&folded.title))?;
     }
-    for line in wrapped(&sentence(&finding.advice), 92) {
+    for line in wrapped(&sentence(&finding.advice), remaining_cells(INDENT, 92)) {
         writeln!(out, "{:INDENT$}{}", "", printable(&line))?;
     }
     Ok(())
@@ -117,10 +124,10 @@ pub(super) fn unchecked_rules(diagnosis: &Diagnosis, out: &mut dyn Write) -> io:
         }
     }
     for (reason, codes) in reasons {
-        for line in wrapped(&sentence(&reason), 100) {
+        for line in wrapped(&sentence(&reason), remaining_cells(2, 100)) {
             writeln!(out, "  {}", printable(&line))?;
         }
-        for line in wrapped(&codes.join(", "), 96) {
+        for line in wrapped(&codes.join(", "), remaining_cells(4, 96)) {
             writeln!(out, "    {QUIET}{line}{QUIET:#}")?;
         }
     }
@@ -137,6 +144,18 @@ fn missing_evidence(item: &MissingSource) -> String {
         format!(" (kernel flags {})", item.kernel_flags.join("+"))
     };
     format!("{}{source}", item.unknown.phrase())
+}
+
+/// Capitalizes the title unless it starts with a name.
+fn sentence_case(finding: &RuleFinding) -> String {
+    let first_word = finding.title.split(' ').next().unwrap_or_default();
+    let is_word = first_word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
+    let name = &finding.subject.name;
+    if is_word && (name.is_empty() || !finding.title.starts_with(name)) {
+        capitalized(&finding.title)
+    } else {
+        finding.title.clone()
+    }
 }
 
 fn sentence(text: &str) -> String {

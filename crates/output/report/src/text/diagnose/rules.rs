@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use onoff_findings::Rule;
 use unicode_width::UnicodeWidthStr;
 
+use crate::text::layout::remaining_cells;
 use crate::text::style::{QUIET, TITLE};
 use onoff_sections::section::{self, Section};
 use onoff_sections::table::Value;
@@ -34,7 +35,7 @@ pub fn explain(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
             if index > 0 {
                 writeln!(out)?;
             }
-            for line in wrapped(paragraph, 98) {
+            for line in wrapped(paragraph, remaining_cells(2, 98)) {
                 writeln!(out, "  {line}")?;
             }
         }

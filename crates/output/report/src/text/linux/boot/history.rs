@@ -47,7 +47,7 @@ fn headline(history: &BootHistory) -> String {
     };
     let boots = match compared_count(history) {
         0 => format!("No finished boot{of_host}"),
-        1 => format!("One finished boot{of_host}"),
+        1 => format!("Only one finished boot{of_host}"),
         number => format!("The last {}{of_host}", counted(number as u64, "finished boot")),
     };
     // The largest change comes first; of equal ones the latest.
@@ -55,7 +55,7 @@ fn headline(history: &BootHistory) -> String {
     let Some(change) = largest else {
         return match compared_count(history) >= MIN_BOOTS {
             true => format!("{boots}: no part of the boot changed significantly."),
-            false => format!("{boots}: too few to separate a change from noise; at least {MIN_BOOTS} are needed."),
+            false => format!("{boots}: too few to separate a change from noise (at least {MIN_BOOTS} are needed)."),
         };
     };
     let updated = change.updates.iter().rev().find_map(|update| day(update.unix_ns));
@@ -105,7 +105,7 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
     );
     writeln!(out, "{}", styled(WORST, printable(&title)))?;
     let mut lines = vec![format!(
-        "{} before, {} since; 95 % confidence interval of the difference {} to {}; p = {:.4} (permutation test, {} random orders of these boots).",
+        "{} before, {} since; difference {} to {} (95 % confidence); p = {:.4} (permutation test, {} random orders of these boots).",
         counted(change.boots_before, "boot"),
         counted(change.boots_after, "boot"),
         duration(change.low_ns),
@@ -116,7 +116,7 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
     lines.extend(change.units.iter().map(|unit| unit_line(unit, change)));
     if !change.units.iter().any(|unit| unit.explains) {
         lines.push(format!(
-            "No single unit explains it; use 'onoff compare' on boot {} and boot {}.",
+            "No single unit explains the change; use 'onoff compare' on boot {} and boot {}.",
             change.last_boot_before, change.first_boot_after
         ));
     }
@@ -135,7 +135,7 @@ fn unit_line(unit: &ChangedUnit, change: &BootChange) -> String {
     };
     match unit.explains {
         true => format!(
-            "{change_text}, which explains it. The rest of {} changed by {}.",
+            "{change_text}, which explains the change. The rest of {} changed by {}.",
             phase_phrase(&change.phase),
             duration(unit.remaining_ns.saturating_abs())
         ),
