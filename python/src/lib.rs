@@ -35,7 +35,8 @@ fn answer(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<Vec<u8>> {
 /// in the folders that are not recordings.
 #[pyfunction]
 fn recordings(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<(Vec<Vec<PathBuf>>, u64)> {
-    let recordings = py.detach(|| onoff_files::find_recordings(&paths)).map_err(|error| recording::unreadable(&error))?;
+    let recordings =
+        py.detach(|| onoff_files::find_recordings(&paths)).map_err(|error| recording::unreadable(&error))?;
     let other_files = recordings.other_files;
     Ok((recordings.into_all_paths(), other_files))
 }

@@ -14,7 +14,7 @@ use onoff::report::text::causes::with_causes;
 use onoff::sections::json::document;
 use onoff::trace::arrow::ArrowTables;
 use onoff::trace::{DECLARATIONS, TableName, TableSet, Trace};
-use onoff_export::{ExportError, Format, ExportOptions};
+use onoff_export::{ExportError, ExportOptions, Format};
 use onoff_files::Options;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -61,7 +61,7 @@ export function timeAtFraction(fraction: number, range: Range): number {
  */
 export const compressionRatio = (range: Range): number => (range.end - range.start) / Math.max(1e-9, toAxis(range.end) - toAxis(range.start));
 
-/** Returns a function from times to pixels, for many times of one range. */
+/** Returns a function that converts times to pixels, for converting many times in one range. */
 export function pixelScale(range: Range, width: number): (time: number) => number {
   const start = toAxis(range.start);
   const perNs = width / Math.max(1e-9, toAxis(range.end) - start);

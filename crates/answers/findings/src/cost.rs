@@ -7,7 +7,7 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CostBasis {
-    /// Time on the critical path: the transition gets this much shorter, unless something else becomes critical.
+    /// Time on the critical path: without it, the transition would be this much shorter, unless something else became critical.
     CriticalPath,
     /// The work ran in parallel with the critical path: an upper bound.
     AtMost,

@@ -156,7 +156,7 @@ impl FirmwareStageName {
     pub const fn end_event(self) -> &'static str {
         match self {
             Self::Reset => "the start of the firmware image",
-            Self::Firmware => "the load of the loader",
+            Self::Firmware => "the load of the loader image",
             Self::LoaderLoad => "the start of the loader",
             Self::Loader => "the call to ExitBootServices",
             Self::ExitBootServices => "the return from ExitBootServices",

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use onoff_usage::processes::Images;
 
-/// The tables that [`growth`] reads.
+/// The tables that [`overlay_growth`] reads.
 pub const OVERLAY_TABLES: TableSet = TableSet::from_names(&[TableName::DiskIos, TableName::Processes]);
 /// Number of points of the curve.
 const CURVE_POINTS: usize = 60;

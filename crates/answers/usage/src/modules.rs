@@ -61,7 +61,7 @@ impl Modules {
         self.module_at(pid, address, time_ns).map(|module| module.path)
     }
 
-    /// Returns the row in the table of images for the module that [`at`](Self::at) finds.
+    /// Returns the row in the table of images for the module that [`path_at`](Self::path_at) finds.
     pub fn row_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<usize> {
         self.module_at(pid, address, time_ns).map(|module| module.row as usize)
     }

@@ -17,7 +17,7 @@ use crate::{Error, QueryError, Session};
 /// The rows of one recording, and the measures of its sleeps.
 type RecordingResult = (Vec<SummaryRow>, Vec<SleepSample>);
 
-/// Summarizes `recordings`, each given by the paths of its files ([`onoff_files::FoundRecordings::all`]), in parallel.
+/// Summarizes `recordings`, each given by the paths of its files ([`onoff_files::RecordingGroups::into_all_paths`]), in parallel.
 /// An unreadable recording becomes a row with the error. Calls `on_recording_done` after each recording, from any
 /// thread.
 #[must_use]

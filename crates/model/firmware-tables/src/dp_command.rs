@@ -225,7 +225,7 @@ impl Heading {
     }
 
     /// Converts a count to ns; `None` if its unit is unknown.
-    fn to_ns(&self, count: u64) -> Option<u64> {
+    fn to_ns(self, count: u64) -> Option<u64> {
         if self.version.is_some_and(|version| version >= FIRST_TABLE_VERSION) {
             return Some(count);
         }

@@ -4,13 +4,11 @@
 //! # Design constraints
 //!
 //! * Finds files by a symbol path in the syntax of Windows debuggers ([`SymbolPath`]): all folders and stores first,
-//! then the
-//!   servers, with feature `download` and only if the caller enables it.
+//!   then the servers, with feature `download` and only if the caller enables it.
 //! * A PDB is used only if it has the module's identity: a name from another build is worse than none. Downloads are
-//! checked
-//!   before they are kept.
+//!   checked before they are kept.
 //! * A server gets the names and identities of PDB files and nothing else. An unreachable server is reported but is not
-//! an error.
+//!   an error.
 //! * Names from a recording are never trusted as paths.
 //! * Existing libraries parse PDB files (`pdb-addr2line`), ELF files (`goblin`), HTTP and cabinets.
 

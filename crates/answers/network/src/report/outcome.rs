@@ -9,7 +9,7 @@ use super::StageKind;
 pub struct BootOutcome {
     pub verdict: Verdict,
     pub reason: Reason,
-    /// The stage that failed, or in which the capture ends; `None` if the boot loaded.
+    /// The stage that failed, or in which the capture ends; `None` if the boot files were loaded.
     pub stage: Option<StageKind>,
     /// The reason with its numbers, as a sentence without a period.
     pub description: String,
@@ -17,7 +17,7 @@ pub struct BootOutcome {
     pub certain: bool,
     /// Error codes shown on the client's screen.
     pub codes: Vec<ErrorCode>,
-    /// What to do; empty if the boot loaded.
+    /// What to do; empty if the boot files were loaded.
     pub advice: String,
     /// HTTP status, if it is the reason.
     pub http_status: Option<u16>,
@@ -90,9 +90,9 @@ pub enum Reason {
     OptionsRefused,
     /// The server does not support options: it answered a size request with the file.
     OptionsIgnored,
-    /// The server stopped sending within a file.
+    /// The server stopped sending in the middle of a file.
     ServerSilent,
-    /// The client stopped responding within a file.
+    /// The client stopped responding in the middle of a file.
     ClientSilent,
     FileRefused,
     /// The transfer stopped at block 65,535.

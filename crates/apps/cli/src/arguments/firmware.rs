@@ -43,7 +43,7 @@ pub struct FirmwareArguments {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Show what got slower since another boot, given by its tables
+    /// Show what got slower compared with another boot, whose tables you pass here
     #[arg(long, value_name = "OTHER")]
     pub compare: Option<PathBuf>,
 

@@ -34,7 +34,7 @@ pub struct ImageArguments {
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
 
-    /// Show what changed since another image
+    /// Show what changed compared with another image
     #[arg(long, value_name = "OTHER")]
     pub compare: Option<PathBuf>,
 

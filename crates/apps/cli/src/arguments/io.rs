@@ -48,7 +48,7 @@ pub struct IoArguments {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Show what changed since another recording
+    /// Show what changed compared with another recording
     #[arg(long, value_name = "OTHER")]
     pub compare: Option<PathBuf>,
 
@@ -98,7 +98,7 @@ pub struct IoAnalysisArguments {
     #[arg(long, value_name = "SIZE", default_value = "4096")]
     pub page: String,
 
-    /// Model an uncached filter: blocks it reads in addition for each request, and the block size (replaces --page)
+    /// Model an uncached filter: extra blocks it reads per request, and the block size (replaces --page)
     #[arg(long, value_name = "key-blocks=N,block=SIZE")]
     pub filter: Option<String>,
 

@@ -18,7 +18,7 @@ pub const ACTION: Action = Action {
     help: "  -process        counts by process, from the counter values in context switches
   -thread         counts by thread
   -range T1 T2    only this range
-Without -process and -thread: the counter overflow interrupts, as rows of the dump.",
+Without -process or -thread: the counter overflow interrupts, as rows of the dump.",
     ..Action::with_parser(parse)
 };
 

@@ -131,6 +131,14 @@ codes! {
     }
 }
 
+impl DeviceOperationKind {
+    /// True if a driver can let others continue by returning "pending". The operations of Linux cannot.
+    #[must_use]
+    pub const fn can_pend(self) -> bool {
+        !matches!(self, Self::Initcall | Self::ModuleLoad | Self::Probe)
+    }
+}
+
 codes! {
     /// The phase of device initialization in which an operation began.
     pub enum DevicePhase {

@@ -213,7 +213,7 @@ fn join_line(join: &AxisJoin) -> Line {
 
 fn moment(moment: AxisMoment) -> &'static str {
     match moment {
-        AxisMoment::LoaderLoad => "the load of the loader",
+        AxisMoment::LoaderLoad => "the load of the loader image",
         AxisMoment::LoaderStart => "the start of the loader",
         AxisMoment::ExitCall => "the call to ExitBootServices",
         AxisMoment::ExitReturn => "the return from ExitBootServices",

@@ -17,7 +17,8 @@ pub fn section<'a>(
     top: usize,
 ) -> Option<Section<'a>> {
     let note = format!("slowest of {}{note_suffix}", counted(devices.len() as u64, "operation"));
-    let has_pended = devices.iter().any(|device| device.details.pre_pend_ns.is_some());
+    let has_pended =
+        devices.iter().any(|device| device.details.kind.can_pend() && device.details.pre_pend_ns.is_some());
     Section::builder("devices", title, devices)
         .note(note)
         .top(top)
@@ -32,7 +33,9 @@ pub fn section<'a>(
         .column(Heading::quantity("pre_pend_ns", "until pending").in_text_if(has_pended), |device| {
             let pre_pend = Value::from_option(device.details.pre_pend_ns, Value::Duration);
             match (device.details.pend_ns, device.details.pre_pend_ns) {
-                (None, Some(_)) => Cell::with_display_text(pre_pend, "blocked (did not pend)").with_style(DOUBT),
+                (None, Some(_)) if device.details.kind.can_pend() => {
+                    Cell::with_display_text(pre_pend, "blocked (did not pend)").with_style(DOUBT)
+                }
                 (_, ns) => Cell::duration_or_dash(ns),
             }
         })

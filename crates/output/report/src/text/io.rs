@@ -126,7 +126,7 @@ pub fn sentence(finding: &IoFinding) -> String {
             format!("{process}, {file}: {matching} of {total} {verb}s ({share}) are smaller than 512 B.{time}")
         }
         FindingCode::Amplification => format!(
-            "{process}, {file}: a filter would amplify {total} {verb}s {} times.{time}",
+            "{process}, {file}: a filter would amplify {total} {verb}s by a factor of {}.{time}",
             count(finding.amplification.unwrap_or(0.0).round() as u64)
         ),
         FindingCode::RepeatedReads => {
@@ -237,7 +237,7 @@ fn sizes(view: &IoView) -> Section<'_> {
         .filter(|exact| exact.requests > 0)
         .map(|exact| format!("{} of {} B", count(exact.requests), count(exact.size_bytes)))
         .collect();
-    let exact_line = (!exact.is_empty()).then(|| format!("Exactly: {}.", exact.join(", ")));
+    let exact_line = (!exact.is_empty()).then(|| format!("Exact sizes: {}.", exact.join(", ")));
     let total = view.table.requests;
     Section::builder("sizes", "Sizes", view.histogram.bins.iter().filter(|bin| bin.requests > 0))
         .name("", "size", 24, |bin| match (bin.from_bytes, bin.to_bytes) {

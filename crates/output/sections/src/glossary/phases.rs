@@ -43,7 +43,7 @@ pub(super) const PHASES: &[Entry] = &[
     ),
     Entry::new(
         "PostBoot",
-        "Work after the desktop (Windows) or the default target (Linux) until the computer is idle, by default for 10 s (the rule of xperf). Only the work counts, not the idle time that ends it.",
+        "Work after the desktop (Windows) or the default target (Linux) until the computer is idle, by default for 10 s (xperf's rule). Only the work counts, not the idle time that ends it.",
     ),
     Entry::new("TraceTail", "The rest of the recording after the computer was idle. Not part of any transition."),
     Entry::new(

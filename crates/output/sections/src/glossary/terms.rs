@@ -46,7 +46,7 @@ pub(super) const TERMS: &[Entry] = &[
     Entry::new("not pended", "A driver kept a request until its work was done instead of returning STATUS_PENDING at once, so others had to wait.").also(&["pended", "never pended", "did not pend", "until pended", "until pending"]),
     Entry::new("OSLoader", "The Windows loader (winload): loads the kernel and the boot-start drivers, before time zero of the kernel."),
     Entry::new("overlay", "The storage in which a write filter (UWF, EWF, FBWF) keeps writes instead of changing the disk.").also(&["write filter", "UWF"]),
-    Entry::new("p", "Column with the probability that a difference this large occurs by chance. At most 0.05 counts as a difference.").also(&["chance", "p-value"]),
+    Entry::new("p", "Column with the probability that a difference this large occurs by chance. Values up to 0.05 count as a difference.").also(&["chance", "p-value"]),
     Entry::new("phase", "A part of a transition between two events. 'onoff boot' shows which event ended each phase."),
     Entry::new("PnP", "Plug and Play: how Windows detects devices and starts their drivers.").also(&["plug and play"]),
     Entry::new("policy", "Windows Group Policy: settings and scripts of a domain that are applied at computer start and at logon.").also(&["group policy"]),

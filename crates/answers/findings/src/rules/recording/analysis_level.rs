@@ -16,7 +16,7 @@ rule! {
     /// Event counts by kind.
     ///
     /// # What to do
-    /// Compare times only with recordings of the same detail. For timing, record without stacks (`-traceFlags base`).
+    /// Compare times only with recordings with the same level of detail. For timing, record without stacks (`-traceFlags base`).
     ///
     /// # When it is wrong
     /// On a fast computer with few context switches, the difference is small.
@@ -49,6 +49,6 @@ fn check(trace: &Trace) -> Outcome {
             "the recording has many call stacks, so times are longer than without recording",
         )
         .evidence(None, format!("{stacks} of {} events are call stacks", counts.events))
-        .advice("compare times only with recordings of the same detail; for timing, record without stacks"),
+        .advice("compare times only with recordings with the same level of detail; for timing, record without stacks"),
     ])
 }

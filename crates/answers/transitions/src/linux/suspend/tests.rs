@@ -254,7 +254,7 @@ fn a_hibernation_image_without_times_has_an_upper_bound() {
     assert_eq!(image.create_ns, Some(800 * MS));
     assert_eq!((image.write_ns, image.read_ns), (None, None));
     assert_eq!(image.max_ns, Some(73_211 * MS));
-    assert!(image.rule.to_string().contains("saw neither"));
+    assert!(image.rule.to_string().contains("did not run during the write or the read"));
 }
 
 #[test]

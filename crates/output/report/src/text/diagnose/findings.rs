@@ -112,7 +112,7 @@ pub(super) fn unchecked_rules(diagnosis: &Diagnosis, out: &mut dyn Write) -> io:
         diagnosis.unchecked_rules.len(),
         diagnosis.unchecked_rules.len() as u64 + diagnosis.checked
     );
-    title("Not checked (events not recorded)", &note, out)?;
+    title("Not checked (data not available)", &note, out)?;
     let mut reasons: Vec<(String, Vec<&'static str>)> = Vec::new();
     for rule in &diagnosis.unchecked_rules {
         let needs = Some(rule.needs.to_owned()).filter(|needs| !needs.is_empty());

@@ -33,7 +33,7 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
 #[must_use]
 pub fn verdict(boot: &NetworkBoot) -> String {
     let (client, length, outcome) = (name(&boot.client), duration(boot.duration_ns), &boot.outcome);
-    let stage = outcome.stage.map_or_else(String::new, |stage| format!(" in stage {}", stage.as_str()));
+    let stage = outcome.stage.map_or_else(String::new, |stage| format!(" in the {} stage", stage.as_str()));
     let likely = if outcome.certain { "" } else { "probably " };
     match outcome.verdict {
         Verdict::Loaded => format!("The network boot of {client} {likely}loaded in {length}."),

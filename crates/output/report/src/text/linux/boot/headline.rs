@@ -48,7 +48,7 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
 fn answer(report: &LinuxBootReport) -> String {
     match (report.details.startup_ns, report.total_certainty) {
         (Some(startup), Certainty::Measured) => {
-            format!("The boot took {} until all units had started.", duration(startup))
+            format!("The boot took {}, up to the start of the last unit.", duration(startup))
         }
         (Some(startup), _) => format!("The boot took {} (inferred).", duration(startup)),
         (None, _) if !report.details.still_starting.is_empty() => {
@@ -144,7 +144,9 @@ fn longest(report: &LinuxBootReport) -> Option<String> {
         sentence += &match (unit.held_up.first(), unit.held_up_total) {
             (None, _) => String::new(),
             (Some(blocked), 0 | 1) => format!("; it blocked {}", printable(blocked)),
-            (Some(blocked), units) => format!("; it blocked {} and {} more in turn", printable(blocked), units - 1),
+            (Some(blocked), units) => {
+                format!("; it blocked {} and {} more, directly or indirectly", printable(blocked), units - 1)
+            }
         };
     }
     sentence.push('.');

@@ -80,6 +80,6 @@ fn drivers<'a>(report: &'a LinuxBootReport, top: usize, reported_losses: &[Strin
             format!("{} {} in {} operations", driver.name, duration(driver.duration_ns), count(driver.operations))
         })
         .collect();
-    let sums_note = (!sums.is_empty()).then(|| format!("Largest sums: {}.", printable(&sums.join(", "))));
+    let sums_note = (!sums.is_empty()).then(|| format!("Largest totals: {}.", printable(&sums.join(", "))));
     Some(section.line_if(QUIET, sums_note).affected_by(&report.details.losses_affecting_devices, reported_losses))
 }

@@ -91,7 +91,7 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     for phase in phases {
         let length = phase.duration_ns.unwrap_or_default();
         let text = format!(
-            "{}, {}: {} in {}, {} before and between them.",
+            "{}, {}: {} in {}, {} outside them.",
             phases::name(phase.name),
             duration(length),
             duration(phase.work.path_ns),
