@@ -59,6 +59,24 @@ def firmware_forms():
     yield ("Loader Performance Info\n Id   | Time (ms)  | Delta (ms) | Description\n" + rows).encode()
 
 
+def event_logs():
+    """Yields an event log and exports of events."""
+    samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
+    yield from sorted((pathlib.Path(samples) / "etl").glob("*.evtx"))
+    system = (
+        "<System><Provider Name='{}'/><EventID>{}</EventID><TimeCreated SystemTime='2024-11-15T14:28:34.8747054Z'/>"
+        "<EventRecordID>1</EventRecordID><Channel>{}</Channel><Computer>PC</Computer></System>"
+    )
+    boot = system.format("Microsoft-Windows-Diagnostics-Performance", 100, "Microsoft-Windows-Diagnostics-Performance/Operational")
+    start = system.format("Microsoft-Windows-Kernel-General", 12, "System")
+    text = (
+        f"<Events><Event>{boot}<EventData><Data Name='BootTime'>38336</Data><Data Name='Name'>R&amp;D &#65;</Data></EventData></Event>"
+        f"<Event>{start}<UserData><X><Y>1</Y><Z/></X></UserData></Event><Event>{start}<EventData><Data>a</Data></EventData></Event></Events>"
+    )
+    yield text.encode()
+    yield b"\xff\xfe" + text.encode("utf-16-le")
+
+
 def packet_events():
     """Yields all kinds of packet events: two bytes select the kind, one is the length."""
     for path in captures():
@@ -254,7 +272,7 @@ decimals = 1
             }
             for index, total in enumerate(totals)
         ]
-        return json.dumps({"format": "onoff-baseline", "version": 1, "transition": "boot", "runs": runs})
+        return json.dumps({"format": "onoff-baseline", "version": 2, "transition": "boot", "runs": runs})
 
     second = 1_000_000_000
     slow = baseline([34 * second, 35 * second, 36 * second])
@@ -267,6 +285,7 @@ decimals = 1
 SEEDS = {
     "capture": captures,
     "comparison": comparisons,
+    "event_log": event_logs,
     "fileio": file_operations,
     "firmware": firmware_tables,
     "firmware_forms": firmware_forms,

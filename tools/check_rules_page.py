@@ -17,6 +17,8 @@ def phrase(rule, phrases):
     first_start = re.fullmatch(r'first_start\("?([\w.]+)"?\)', rule)
     if first_start:
         return f"the first start of {first_start[1].replace('shell', 'the shell (explorer.exe)')}"
+    if rule.startswith("Rule::WindowsAccount"):
+        return "its field in Windows' own account of the boot"
     second_start = re.match(r'Rule::ProcessStarts \{ process: "([\w.]+)"\.to_owned\(\), ordinal: 2', rule)
     return f"the second start of {second_start[1]}" if second_start else phrases[rule.removeprefix("Rule::")]
 

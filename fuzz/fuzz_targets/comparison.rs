@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use onoff_compare::baseline::{Baseline, BaselineHeader};
-use onoff_compare::gate::{Limit, report_without_verdict, check_limits};
+use onoff_compare::gate::{Limit, check_limits, report_without_verdict};
 use onoff_compare::study::Study;
 use onoff_compare::table::TableSpecification;
 use onoff_compare::{CompareOptions, Configuration, Factor, Run, compare};

@@ -24,5 +24,6 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let mut text = Vec::new();
     onoff_report::text::firmware::write(&report, 100, &mut text).expect("text");
-    onoff_sections::section::csv::write(&[onoff_sections::csv::firmware::measurements(&report)], &mut text).expect("rows");
+    onoff_sections::section::csv::write(&[onoff_sections::csv::firmware::measurements(&report)], &mut text)
+        .expect("rows");
 });

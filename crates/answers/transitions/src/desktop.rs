@@ -20,7 +20,13 @@ pub(crate) fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Sea
         Search::inferred(Rule::DesktopReadyBegins, |from_ns| {
             first_milestone(trace, milestone::DESKTOP_READY_BEGIN, from_ns)
         }),
+        account(trace, milestone::ACCOUNT_SHELL_START, "BootExplorerInitTime"),
     ]
+}
+
+/// Returns the rule for a moment that Windows' own account of the boot gives in one of its fields.
+pub(crate) fn account<'a>(trace: &'a Trace, name: &'static str, field: &'static str) -> Search<'a> {
+    Search::measured(Rule::WindowsAccount { field }, move |from_ns| first_milestone(trace, name, from_ns))
 }
 
 /// Returns the rule that the first process of an image starts.
@@ -38,6 +44,7 @@ pub(crate) fn desktop_ready_rules(trace: &Trace) -> Vec<Search<'_>> {
         }),
         Search::inferred(Rule::UserBootEnds, |from_ns| first_milestone(trace, milestone::USER_BOOT_END, from_ns)),
         Search::inferred(Rule::LogonScreenEnds, |from_ns| first_process_end(trace, "logonui.exe", from_ns)),
+        account(trace, milestone::ACCOUNT_DESKTOP, "MainPathBootTime"),
     ]
 }
 

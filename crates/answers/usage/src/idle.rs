@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use onoff_trace::{DiskIo, TableName, Trace};
+use onoff_trace::{DiskIo, TableName, Trace, milestone};
 use serde::Serialize;
 
 use crate::cpu::{self, CpuSource};
@@ -198,6 +198,9 @@ pub fn find_settling_before(
         settling.unmatched_rules.push(Rule::DiskRequests);
     }
     if cpu_source == CpuSource::None {
+        if let Some(settling) = settling.by_windows_account(trace) {
+            return settling;
+        }
         settling.unmatched_rules.push(Rule::ProfileSamples);
         settling.rule = Rule::IdleTimeNotRecorded(metric.idle_time());
         return settling;
@@ -235,6 +238,20 @@ pub fn find_settling_before(
 }
 
 impl Settling {
+    /// Takes the end from Windows' own account, which leaves out the idle time it waited for or counts wall time.
+    fn by_windows_account(&self, trace: &Trace) -> Option<Self> {
+        let account = trace.windows_account.as_ref()?;
+        let idle = trace.strings.find(milestone::ACCOUNT_IDLE)?;
+        let row = trace.milestones.iter().find(|row| row.name == idle)?;
+        Some(Self {
+            end_ns: Some(row.time_ns),
+            busy_ns: account.post_boot_ns,
+            rule: Rule::WindowsAccount { field: "BootPostBootTime" },
+            certainty: Certainty::Measured,
+            ..self.clone()
+        })
+    }
+
     /// Adds the slices between consecutive `cuts`, up to the slice that completes the required idle time.
     fn add_slices(&mut self, trace: &Trace, owners: &mut Owners, cuts: &[i64]) {
         let metric = self.metric;

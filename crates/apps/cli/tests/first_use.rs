@@ -96,7 +96,7 @@ fn never_overwrites_redirected_input() {
 fn identifies_foreign_files() {
     let folder = Folder::boot(SCENARIO);
     folder
-        .file("system.evtx", b"ElfFile\0\0\0\0\0")
+        .file("system.evt", b"\x30\0\0\0LfLe\x01\0\0\0")
         .file("view.wpaProfile", b"<?xml version=\"1.0\"?>\n<WpaProfileContainer/>")
         .file("header", b"version = bootchart 0.8\ntitle = Boot chart\n")
         .file("SYSTEM", b"regf\x01\0\0\0")
@@ -104,7 +104,7 @@ fn identifies_foreign_files() {
         .file("FBPT.bin", b"FBPT\x10\0\0\0\0\0\0\0\0\0\0\0");
     for verb in ["boot", "info", "netboot", "firmware", "cpu"] {
         for (file, description) in [
-            ("system.evtx", "a Windows event log (.evtx), not a recording"),
+            ("system.evt", "a Windows event log (.evt), not a recording"),
             ("view.wpaProfile", "a Windows Performance Analyzer profile"),
             ("header", "the header of a bootchart"),
             ("SYSTEM", "a Windows registry hive; read it with 'onoff image'"),

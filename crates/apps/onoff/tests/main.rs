@@ -4,6 +4,7 @@
 
 mod boot_history;
 mod call_graphs;
+mod event_logs;
 mod large_recordings;
 mod linux_counts;
 mod linux_sleeps;

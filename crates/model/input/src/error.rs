@@ -48,6 +48,13 @@ pub enum Error {
         name: String,
         source: onoff_fileio::Error,
     },
+    /// A Windows event log cannot be read.
+    #[error("{name}: {source}")]
+    EventLog {
+        /// The file.
+        name: String,
+        source: onoff_event_log::Error,
+    },
     /// A packed file is damaged.
     #[error("{name}: the {packing} stream is damaged at unpacked byte offset {offset:#x}: {source}")]
     Unpack {

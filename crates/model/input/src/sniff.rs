@@ -8,6 +8,8 @@ use onoff_trace::named;
 pub enum RecordingKind {
     /// Windows Event Trace Log.
     EventTraceLog,
+    /// Windows event logs: `.evtx` files or their XML exports, usually several.
+    WindowsEventLogs,
     /// Network capture, pcap or pcapng.
     NetworkCapture,
     /// Linux: traces, logs and service manager output, in any combination.
@@ -22,6 +24,7 @@ impl RecordingKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::EventTraceLog => "a Windows event trace log",
+            Self::WindowsEventLogs => "a Windows event log",
             Self::NetworkCapture => "a network capture",
             Self::Linux => "a Linux recording",
             Self::FileOperations => "a recording of file operations",
@@ -33,6 +36,7 @@ impl RecordingKind {
     pub const fn read_by(self) -> &'static str {
         match self {
             Self::EventTraceLog => "'onoff boot', 'onoff info' or 'onoff events'",
+            Self::WindowsEventLogs => "'onoff boot', 'onoff compare' or 'onoff info'",
             Self::NetworkCapture => "'onoff netboot'",
             Self::FileOperations => "'onoff io' or 'onoff files'",
             Self::Linux => "'onoff boot', 'onoff shutdown', 'onoff suspend' or 'onoff info'",
@@ -106,6 +110,9 @@ pub fn sniff(bytes: &[u8]) -> Content {
     }
     if is_network_capture(bytes) {
         return Content::Recording(RecordingKind::NetworkCapture);
+    }
+    if onoff_event_log::is_event_log(bytes) {
+        return Content::Recording(RecordingKind::WindowsEventLogs);
     }
     if bytes.iter().take(MAGIC_LEN).all(|&byte| byte == 0) {
         return Content::Empty;

@@ -32,7 +32,7 @@ mod recordings;
 mod registry;
 mod sections;
 
-use onoff_trace::{TableSet, Trace};
+use onoff_trace::{RecordedBoot, TableSet, Trace};
 
 pub use capture::read_capture;
 pub use driver_files::driver_file;
@@ -51,7 +51,6 @@ pub use onoff_input::store::{Sink, Store};
 pub use onoff_input::unpack::Limits;
 pub use onoff_linux::PartIdentity;
 pub use onoff_linux::event_stream::LinuxEventStream;
-pub use onoff_linux::read_each_boot;
 pub use onoff_trace::Pattern;
 pub use onoff_windows::describes_events;
 pub use onoff_windows::event_stream::{BATCH_EVENTS, EventStream, EventWriter, parallel_writers};
@@ -59,13 +58,35 @@ pub use onoff_windows::kernel_events::xperf_event_names;
 pub use recordings::{FileRole, Groups, file_role, group_files};
 pub use registry::recording_tables;
 
+/// True for kinds of recordings that can have several boots, of which one is read.
+const fn has_several_boots(kind: RecordingKind) -> bool {
+    matches!(kind, RecordingKind::Linux | RecordingKind::WindowsEventLogs)
+}
+
+/// Reads the boots of a recording with several one after another. `choose` gets all boots in chronological order and
+/// returns the indexes of those to read; each is passed to `each`. Files are scanned only once.
+///
+/// # Errors
+/// A kind of recording that cannot have several boots, or one that is damaged beyond use.
+pub fn read_each_boot(
+    files: &Files,
+    wanted: TableSet,
+    choose: &dyn Fn(&[RecordedBoot]) -> Vec<usize>,
+    each: &mut dyn FnMut(&RecordedBoot, &Trace),
+) -> Result<Vec<RecordedBoot>, Error> {
+    match files.kind() {
+        RecordingKind::WindowsEventLogs => onoff_windows::read_each_logged_boot(files, wanted, choose, each),
+        _ => onoff_linux::read_each_boot(files, wanted, choose, each),
+    }
+}
+
 /// Reads files of any kind, including captures, into the `wanted` tables.
 ///
 /// # Errors
 /// Files that are too damaged; see [`Error`].
 pub fn read_tables(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
     let Some(source) = registry::source(files.kind()) else { return Err(Error::NoFile) };
-    if let Some(requested) = options.boot.as_ref().filter(|_| files.kind() != RecordingKind::Linux) {
+    if let Some(requested) = options.boot.as_ref().filter(|_| !has_several_boots(files.kind())) {
         return Err(Error::NoSuchBoot { requested: requested.clone(), boots: 0 });
     }
     let result = (source.read)(files, wanted, options);

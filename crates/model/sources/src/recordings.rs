@@ -15,6 +15,8 @@ use onoff_linux::{self, MAX_IDENTITY_BYTES, PartIdentity, Relation};
 pub enum FileRole {
     /// A Windows log, which may have been recorded together with others.
     Log(Box<LogfileHeader>),
+    /// A Windows event log, which belongs together with those in the same folder.
+    EventLog,
     /// A part of a Linux recording, such as a kernel log.
     LinuxPart(Box<PartIdentity>),
     /// A complete recording of a kind whose files are read in sequence if several are given: captures, file operations.
@@ -60,6 +62,7 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
                 Err(_) => FileRole::Standalone,
             }
         }
+        Content::Recording(RecordingKind::WindowsEventLogs) => FileRole::EventLog,
         Content::Recording(RecordingKind::NetworkCapture) => FileRole::Sequence,
         Content::Recording(_) | Content::Packed(_) => FileRole::Standalone,
         Content::Empty => FileRole::Empty,
@@ -100,8 +103,13 @@ pub fn group_files(names: &[&str], roles: &[FileRole]) -> Groups {
     let mut recordings: Vec<Vec<usize>> = Vec::new();
     let mut logs: Vec<(usize, &LogfileHeader)> = Vec::new();
     let mut parts: Vec<LinuxFile<'_>> = Vec::new();
+    let mut event_logs: HashMap<Vec<&str>, Vec<usize>> = HashMap::new();
     for (index, role) in roles.iter().enumerate() {
         match role {
+            FileRole::EventLog => {
+                let name = names.get(index).copied().unwrap_or_default();
+                event_logs.entry(folders(name)).or_default().push(index);
+            }
             FileRole::Log(header) => logs.push((index, header)),
             FileRole::LinuxPart(identity) => {
                 let name = names.get(index).copied().unwrap_or_default();
@@ -111,6 +119,7 @@ pub fn group_files(names: &[&str], roles: &[FileRole]) -> Groups {
             FileRole::Empty | FileRole::Other => {}
         }
     }
+    recordings.extend(event_logs.into_values());
     recordings.extend(group_logs(logs));
     let (linux_groups, mut unattributed) = group_parts(parts);
     recordings.extend(linux_groups);

@@ -68,6 +68,15 @@ pub(crate) const SOURCES: &[Source] = &[
         read: onoff_windows::open,
     },
     Source {
+        kind: RecordingKind::WindowsEventLogs,
+        recognize: |_, bytes| match sniff(bytes) {
+            Content::Recording(RecordingKind::WindowsEventLogs) => Recognized::Recording,
+            _ => Recognized::No,
+        },
+        tables: TableSet::from_names(&[TableName::Milestones, TableName::Activities, TableName::ReportedDelays]),
+        read: onoff_windows::open_logs,
+    },
+    Source {
         kind: RecordingKind::NetworkCapture,
         recognize: |_, bytes| match sniff(bytes) {
             Content::Recording(RecordingKind::NetworkCapture) => Recognized::Recording,

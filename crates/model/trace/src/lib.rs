@@ -40,6 +40,7 @@ mod time_index;
 pub mod utc;
 pub mod values;
 pub mod wait_reason;
+mod windows_account;
 mod windows_release;
 
 pub use clock::{Clock, ClockConversion};
@@ -62,6 +63,7 @@ pub use tables::*;
 pub use time_index::{RunningThread, SwitchRange, TimeIndex};
 pub use utc::CivilTime;
 pub use values::{SpillStore, Spilled, Values};
+pub use windows_account::{LogChannel, WindowsAccount};
 pub use windows_release::windows_release;
 
 use std::sync::Arc;
@@ -85,13 +87,13 @@ pub struct RecordingFile {
     pub finished: bool,
 }
 
-/// A boot recorded in a journal.
+/// A boot recorded in a journal or in event logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordedBoot {
-    /// Boot ID: 32 hexadecimal digits.
+    /// Boot ID: 32 hexadecimal digits; in event logs, the start in UTC, e.g. `20241115T142834Z`.
     pub id: String,
-    /// Machine ID, 32 hexadecimal digits; empty when not recorded.
+    /// Machine ID, 32 hexadecimal digits; in event logs, the computer's latest name; empty when not recorded.
     pub machine: String,
     /// Host name; empty when not recorded.
     pub host: String,
@@ -101,11 +103,11 @@ pub struct RecordedBoot {
     pub first_unix_ns: Option<i64>,
     /// Time of the last entry, ns since 1970-01-01 UTC.
     pub last_unix_ns: Option<i64>,
-    /// Number of journal entries.
+    /// Number of journal entries or event records.
     pub entries: u64,
-    /// Whether the service manager reported that startup finished.
+    /// Whether the start completed: the service manager reported it, or Windows got as far as running services.
     pub started: bool,
-    /// Whether the journal was stopped properly, as in a shutdown.
+    /// Whether the end was orderly, as in a shutdown.
     pub stopped: bool,
     /// Whether the tables contain this boot.
     pub read: bool,
@@ -195,7 +197,7 @@ pub struct Trace {
     pub clock: Clock,
     /// How times of other clocks were converted; empty when one clock stamped everything.
     pub clock_conversions: Vec<ClockConversion>,
-    /// The boots in the recording's journals, oldest first.
+    /// The boots in the recording's journals or event logs, oldest first.
     pub boots: Vec<RecordedBoot>,
     /// Start of the recording on the axis, ns. 0, except in a trace of a computer that was already running, because the
     /// axis starts with the kernel.
@@ -256,6 +258,8 @@ pub struct Trace {
     pub power_requests: PowerRequests,
     /// Call graphs of slow device work, by start of the work, then depth first.
     pub call_graph_functions: CallGraphFunctions,
+    /// Delays that Windows itself reported, as recorded.
+    pub reported_delays: ReportedDelays,
     /// Generic events, by time.
     pub events: Batches<Events>,
     /// Fields of generic events.
@@ -272,6 +276,10 @@ pub struct Trace {
     pub spill_store: Option<Arc<dyn SpillStore>>,
     /// Driver files of the recorded computer; `None` when they were not passed with the recording.
     pub driver_files: Option<Vec<DriverFile>>,
+    /// Windows' own account of the boot, from its event log; `None` if there is none.
+    pub windows_account: Option<WindowsAccount>,
+    /// The channels of the event logs, by name; empty for other recordings.
+    pub channels: Vec<LogChannel>,
     /// Event counts by provider and kind, if requested.
     pub inventory: Option<Inventory>,
     pub losses: Losses,

@@ -62,6 +62,16 @@ pub const READ_AHEAD_TRAINING: &str = "read_ahead.training";
 pub const IDLE_DETECTION_BEGIN: &str = "idle_detection.begin";
 /// Windows' own idle detection: end.
 pub const IDLE_DETECTION_END: &str = "idle_detection.end";
+/// Windows' own account of a boot: the session manager starts, so PreSMSS ends.
+pub const ACCOUNT_SESSION_MANAGER: &str = "windows_account.session_manager";
+/// Windows' own account of a boot: Winlogon starts, so SMSSInit ends.
+pub const ACCOUNT_LOGON_PROCESS: &str = "windows_account.logon_process";
+/// Windows' own account of a boot: the shell starts, so WinLogonInit ends.
+pub const ACCOUNT_SHELL_START: &str = "windows_account.shell_start";
+/// Windows' own account of a boot: the desktop is usable, so ExplorerInit ends.
+pub const ACCOUNT_DESKTOP: &str = "windows_account.desktop";
+/// Windows' own account of a boot: PostBoot ends.
+pub const ACCOUNT_IDLE: &str = "windows_account.idle";
 /// The clock was set; value = change in ms.
 pub const CLOCK_SET: &str = "clock.set";
 /// Reason for setting the clock, from the same event; value 1 by a program or the time service, 2 after a sleep, others

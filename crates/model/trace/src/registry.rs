@@ -176,6 +176,8 @@ tables! {
     PowerRequests = "power_requests", tables::PowerRequests, power_requests;
     /// Call graphs of slow device work, by start of the work, then depth first: callers precede their callees.
     CallGraphFunctions = "call_graph_functions", tables::CallGraphFunctions, call_graph_functions;
+    /// Delays that Windows itself reported, as recorded.
+    ReportedDelays = "reported_delays", tables::ReportedDelays, reported_delays;
     /// Generic events, by time.
     Events = "events", Batches<tables::Events>, events;
     /// Fields of generic events, in the order of their events.

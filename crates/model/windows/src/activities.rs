@@ -50,8 +50,8 @@ impl ActivityTracker {
                 name: name(rule.name, event, texts),
                 detail: event.text(rule.detail, texts).unwrap_or_default(),
                 start_ns: event.time_ns(),
-                pid: event.record.process_id(),
-                tid: event.record.thread_id(),
+                pid: event.process_id(),
+                tid: event.thread_id(),
                 session: event.number32(rule.session),
                 event: event.label(texts),
                 ..Activity::UNKNOWN
@@ -65,7 +65,7 @@ impl ActivityTracker {
             return;
         };
         row.end_ns = Some(event.time_ns());
-        row.end_tid = event.record.thread_id();
+        row.end_tid = event.thread_id();
         row.status = STATUSES.iter().find_map(|field| event.number32(field));
     }
 
@@ -109,14 +109,14 @@ impl ActivityTracker {
 }
 
 fn key(pairing: Pairing, event: &PhaseEvent<'_>, texts: &mut Texts) -> Key {
-    let pid = event.record.process_id();
+    let pid = event.process_id();
     match pairing {
-        Pairing::Thread => Key::Thread(event.record.thread_id()),
+        Pairing::Thread => Key::Thread(event.thread_id()),
         Pairing::Process => Key::Process(pid),
         Pairing::Field(field) => Key::Text(event.text(field, texts).unwrap_or_default()),
         Pairing::ProcessField(field) => Key::ProcessText(pid, event.text(field, texts).unwrap_or_default()),
         Pairing::ActivityField(field) => {
-            Key::Activity(event.record.activity_id(), event.text(field, texts).unwrap_or_default())
+            Key::Activity(event.activity_id(), event.text(field, texts).unwrap_or_default())
         }
         Pairing::Single(name) => Key::Single(name),
     }

@@ -120,20 +120,20 @@ impl DeviceTracker {
                     device,
                     driver,
                     phase: DevicePhase::Later,
-                    tid: event.record.thread_id(),
+                    tid: event.thread_id(),
                     event: event.label(texts),
                     ..DeviceOperation::UNKNOWN
                 });
             }
             Suspend => {
-                let row_index = self.find_in_flight(kind, name, event.record.thread_id());
+                let row_index = self.find_in_flight(kind, name, event.thread_id());
                 match row_index.and_then(|row| self.rows.get_mut(row)) {
                     Some(row) => row.pend_ns = Some(time_ns),
                     None => self.unmatched += 1,
                 }
             }
             Stop => {
-                let row_index = self.find_in_flight(kind, name, event.record.thread_id());
+                let row_index = self.find_in_flight(kind, name, event.thread_id());
                 match row_index.and_then(|row| self.rows.get_mut(row)) {
                     Some(row) => {
                         row.end_ns = Some(time_ns);
@@ -173,7 +173,7 @@ impl DeviceTracker {
     }
 
     /// Returns the phase at a time according to the ends of the phases: everything that starts before the end of boot
-    /// start belongs to boot start, even if it precedes the begin of boot start.
+    /// start belongs to boot start, even if it precedes the start event.
     fn phase(&self, time_ns: i64) -> DevicePhase {
         let [boot_begin, boot_end] = self.boot_start;
         let [system_begin, system_end] = self.system_start;

@@ -56,6 +56,8 @@ impl FileEventTracker {
     /// Processes an event; `None` if a required field is missing.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
         let Some(&(_, step)) = EVENTS.iter().find(|&&(id, _)| event.is((KERNEL_FILE, id))) else { return Some(()) };
+        // File operations are never written to event logs.
+        let Some(record) = event.trace_record() else { return Some(()) };
         match step {
             Step::Named(kind) => {
                 let name = event.text("FileName", texts)?;
@@ -63,7 +65,7 @@ impl FileEventTracker {
             }
             Step::Opened => {
                 let path = event.text("FileName", texts)?;
-                self.operations.open(event.record, subject(event)?, path);
+                self.operations.open(record, subject(event)?, path);
             }
             Step::Began(operation) => {
                 let mut begin = Begin::new(operation, subject(event)?);
@@ -72,7 +74,7 @@ impl FileEventTracker {
                     begin.size = event.number("IOSize")?;
                     begin.flags = event.number32("IOFlags")?;
                 }
-                self.operations.begin(event.record, begin);
+                self.operations.begin(record, begin);
             }
             Step::Ended => {
                 let end = FileOperationEnd {
@@ -80,7 +82,7 @@ impl FileEventTracker {
                     extra_info: event.number("ExtraInformation").unwrap_or(0),
                     status: event.number32("Status")?,
                 };
-                self.operations.on_end(event.record, &end);
+                self.operations.on_end(record, &end);
             }
         }
         Some(())
@@ -98,7 +100,7 @@ fn subject(event: &PhaseEvent<'_>) -> Option<FileOperationContext> {
         irp: event.number("Irp")?,
         file_object: event.number("FileObject")?,
         file_key: event.number("FileKey").unwrap_or(0),
-        thread_id: thread.or(event.record.thread_id())?,
+        thread_id: thread.or(event.thread_id())?,
     })
 }
 

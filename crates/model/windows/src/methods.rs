@@ -53,7 +53,7 @@ impl MethodTracker {
         let Some(&(_, step)) = EVENTS.iter().find(|(declared_event, _)| event.is(*declared_event)) else {
             return Some(());
         };
-        let pid = event.record.process_id()?;
+        let pid = event.process_id()?;
         let module = event.number("ModuleID")?;
         if matches!(step, Step::Module) {
             self.modules.insert((pid, module), event.text("ModuleILPath", texts)?);

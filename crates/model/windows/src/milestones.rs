@@ -84,6 +84,11 @@ impl MilestoneTracker {
         outcome
     }
 
+    /// Adds a row that no single event declares.
+    pub(super) fn push_row(&mut self, row: Milestone) {
+        self.rows.push(row);
+    }
+
     fn push(
         &mut self,
         event: &PhaseEvent<'_>,
@@ -97,8 +102,8 @@ impl MilestoneTracker {
             name: texts.str(milestone),
             detail,
             value,
-            pid: event.record.process_id(),
-            tid: event.record.thread_id(),
+            pid: event.process_id(),
+            tid: event.thread_id(),
             event: event.label(texts),
         });
     }

@@ -76,7 +76,7 @@ impl NotificationTracker {
             Process(field) | Thread(field) | Broadcast(field) => event.number(field).map(Key::Number),
             Service(field) => event.text(field, texts).map(Key::Text),
         };
-        let sender = Key::Sender(event.record.thread_id());
+        let sender = Key::Sender(event.thread_id());
         if RULES.iter().any(|&(provider, begin, ..)| event.is((provider, begin))) {
             self.begin(event, kind, recipient, [Some(sender), key], texts);
         } else {
@@ -118,8 +118,8 @@ impl NotificationTracker {
                 Broadcast(field) => event.number32(field),
                 _ => event.number32("Flags"),
             },
-            sender_pid: event.record.process_id(),
-            sender_tid: event.record.thread_id(),
+            sender_pid: event.process_id(),
+            sender_tid: event.thread_id(),
             event: event.label(texts),
             ..Notification::UNKNOWN
         });

@@ -5,6 +5,7 @@
 
 use onoff_etl::{Guid, Record};
 use onoff_etw::Fields;
+use onoff_event_log::Record as LogRecord;
 use onoff_trace::StringId;
 
 use super::texts::Texts;
@@ -50,12 +51,18 @@ providers! {
     USER_PROFILES = 0x89b1e9f0_5aff_44a6_9b44_0a07a7ce5845, "Microsoft-Windows-User Profiles Service";
 }
 
-/// A transition event with its fields by name.
+/// A transition event with its fields by name, from a trace or from an event log.
 pub(super) struct PhaseEvent<'a> {
-    pub(super) record: &'a Record<'a>,
     pub(super) provider: Provider,
     pub(super) id: u16,
-    fields: &'a Fields<'a>,
+    source: Source<'a>,
+}
+
+/// Where an event was recorded.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Trace { record: &'a Record<'a>, fields: &'a Fields<'a> },
+    Log { record: &'a LogRecord, time_ns: i64 },
 }
 
 impl<'a> PhaseEvent<'a> {
@@ -63,35 +70,86 @@ impl<'a> PhaseEvent<'a> {
     pub(super) fn new(record: &'a Record<'a>, fields: &'a Fields<'a>) -> Option<Self> {
         let guid = record.class_guid()?;
         let provider = PROVIDERS.iter().find(|provider| provider.guid == guid)?;
-        Some(Self { record, provider: *provider, id: record.descriptor()?.id, fields })
+        Some(Self { provider: *provider, id: record.descriptor()?.id, source: Source::Trace { record, fields } })
+    }
+
+    /// An event of a log, at `time_ns` on the axis; `None` for an event of another provider.
+    pub(super) fn from_log(record: &'a LogRecord, time_ns: i64) -> Option<Self> {
+        let provider = PROVIDERS.iter().find(|provider| provider.name == record.provider)?;
+        let id = record.id.try_into().ok()?;
+        Some(Self { provider: *provider, id, source: Source::Log { record, time_ns } })
     }
 
     pub(super) fn is(&self, event: Event) -> bool {
         (self.provider, self.id) == event
     }
 
+    /// The record in the trace; `None` for an event of a log.
+    pub(super) fn trace_record(&self) -> Option<&'a Record<'a>> {
+        match self.source {
+            Source::Trace { record, .. } => Some(record),
+            Source::Log { .. } => None,
+        }
+    }
+
     pub(super) fn time_ns(&self) -> i64 {
-        self.record.time_ns()
+        match self.source {
+            Source::Trace { record, .. } => record.time_ns(),
+            Source::Log { time_ns, .. } => time_ns,
+        }
+    }
+
+    pub(super) fn process_id(&self) -> Option<u32> {
+        match self.source {
+            Source::Trace { record, .. } => record.process_id(),
+            Source::Log { record, .. } => Some(record.process_id).filter(|&pid| pid != 0),
+        }
+    }
+
+    pub(super) fn thread_id(&self) -> Option<u32> {
+        match self.source {
+            Source::Trace { record, .. } => record.thread_id(),
+            Source::Log { record, .. } => Some(record.thread_id).filter(|&tid| tid != 0),
+        }
+    }
+
+    pub(super) fn activity_id(&self) -> Option<Guid> {
+        match self.source {
+            Source::Trace { record, .. } => record.activity_id(),
+            Source::Log { record, .. } => record.activity_id.trim_matches(['{', '}']).parse().ok(),
+        }
     }
 
     /// Returns the value of a numeric field; `None` if the event does not have the field.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
-        self.fields.get(name)?.as_u64()
+        match self.source {
+            Source::Trace { fields, .. } => fields.get(name)?.as_u64(),
+            Source::Log { record, .. } => record.number(name),
+        }
     }
 
     /// Returns the value of a numeric field that fits in 32 bits.
     pub(super) fn number32(&self, name: &str) -> Option<u32> {
-        self.fields.get(name)?.as_u32()
+        match self.source {
+            Source::Trace { fields, .. } => fields.get(name)?.as_u32(),
+            Source::Log { record, .. } => record.number(name)?.try_into().ok(),
+        }
     }
 
     /// Returns the value of a signed numeric field.
     pub(super) fn signed(&self, name: &str) -> Option<i64> {
-        self.fields.get(name)?.as_i64()
+        match self.source {
+            Source::Trace { fields, .. } => fields.get(name)?.as_i64(),
+            Source::Log { record, .. } => record.signed(name),
+        }
     }
 
     /// Returns the text form of a field; `None` if the event does not have the field.
     pub(super) fn text(&self, name: &str, texts: &mut Texts) -> Option<StringId> {
-        self.fields.get(name).map(|value| texts.display(value))
+        match self.source {
+            Source::Trace { fields, .. } => fields.get(name).map(|value| texts.display(value)),
+            Source::Log { record, .. } => record.text(name).map(|text| texts.str(text)),
+        }
     }
 
     /// Returns the name of the record in the tables, e.g. `Microsoft-Windows-Kernel-PnP/216`.

@@ -89,6 +89,15 @@ pub(super) fn wanted_events(wanted: TableSet) -> impl Iterator<Item = (Guid, u16
         .map(|(provider, id)| (provider.guid, id))
 }
 
+/// As [`wanted_events`], with provider names instead of GUIDs.
+pub(super) fn wanted_names(wanted: TableSet) -> impl Iterator<Item = (&'static str, u16)> {
+    events_by_table()
+        .into_iter()
+        .filter(move |&(table, _)| wanted.contains(table))
+        .flat_map(|(_, events)| events)
+        .map(|(provider, id)| (provider.name, id))
+}
+
 fn edge(edges: &[(u16, Edge)], event: &PhaseEvent<'_>) -> Option<Edge> {
     edges.iter().find(|&&(id, _)| id == event.id).map(|&(_, edge)| edge)
 }
@@ -111,6 +120,22 @@ impl Phases {
                 losses.add_at(&counters::PHASE_EVENT_UNREADABLE, || format!("{}/{}", event.provider.name, event.id));
             }
             scratch = fields.reuse();
+        }
+    }
+
+    /// Processes an event of a log. Activities are kept only if `in_transition`.
+    pub(super) fn on_log_event(
+        &mut self,
+        event: &PhaseEvent<'_>,
+        in_transition: bool,
+        texts: &mut Texts,
+        losses: &mut Losses,
+    ) {
+        if in_transition {
+            self.activities.on_event(event, texts);
+        }
+        if self.milestones.on_event(event, self.processor_mhz, texts).is_none() {
+            losses.add_at(&counters::PHASE_EVENT_UNREADABLE, || format!("{}/{}", event.provider.name, event.id));
         }
     }
 
@@ -159,7 +184,7 @@ impl Phases {
         };
         match edge {
             Edge::Start => {
-                let creator_tid = event.record.thread_id();
+                let creator_tid = event.thread_id();
                 self.processes.start(event.time_ns(), Process { creator_tid, ..process }, losses);
             }
             Edge::End => {
@@ -189,7 +214,7 @@ impl Phases {
         };
         match edge {
             Edge::Start => {
-                let creator_tid = event.record.thread_id();
+                let creator_tid = event.thread_id();
                 self.threads.start(event.time_ns(), Thread { creator_tid, ..thread }, losses);
             }
             Edge::End => self.threads.end(event.time_ns(), thread),

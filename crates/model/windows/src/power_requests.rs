@@ -74,7 +74,7 @@ impl PowerRequestTracker {
                     device: event.text("InstanceName", texts).unwrap_or_default(),
                     state_kind: state_kind(event.number32("PowerStateType")),
                     state: event.number("PowerState").and_then(|state| state.try_into().ok()),
-                    tid: event.record.thread_id(),
+                    tid: event.thread_id(),
                     event: event.label(texts),
                     ..base_row(PowerRequestScope::Device, time_ns, irp)
                 });
@@ -101,7 +101,7 @@ impl PowerRequestTracker {
                 let request = self.requests.get(&irp).and_then(|&index| self.rows.get(index));
                 let mut row = PowerRequest {
                     driver: event.text("DriverName", texts)?,
-                    tid: event.record.thread_id(),
+                    tid: event.thread_id(),
                     event: event.label(texts),
                     ..base_row(PowerRequestScope::Driver, time_ns, irp)
                 };

@@ -123,7 +123,7 @@ impl ServiceTracker {
                     && row.load_ns.is_none()
                 {
                     row.load_ns = Some(event.time_ns());
-                    row.main_tid = event.record.thread_id();
+                    row.main_tid = event.thread_id();
                 }
             }
         }
@@ -161,7 +161,7 @@ impl ServiceTracker {
             && let Some(row) = service.in_flight.take().and_then(|row| self.rows.get_mut(row))
         {
             row.end_ns = Some(time_ns);
-            row.end_tid = event.record.thread_id();
+            row.end_tid = event.thread_id();
             row.outcome = outcome;
         }
         if state == RUNNING
@@ -188,7 +188,7 @@ impl ServiceTracker {
                 outcome: ServiceOutcome::Unfinished,
                 automatic: kind == Start && is_automatic,
                 start_type,
-                tid: event.record.thread_id(),
+                tid: event.thread_id(),
                 event: event.label(texts),
                 ..ServiceTransition::UNKNOWN
             });

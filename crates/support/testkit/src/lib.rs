@@ -4,6 +4,7 @@
 //!   not, any file mode, and deliberate damage.
 //! * [`capture`] writes network captures and whole network boots.
 //! * [`compress`] contains the encoders of compressed buffers.
+//! * [`event_log`] writes Windows event logs and their XML export.
 //! * [`events`] contains the events of Windows turning on and off.
 //! * [`hive`] writes registry hives and their logs.
 //! * [`hostile`] builds traces that no machine produces, from a seed.
@@ -19,6 +20,7 @@
 pub mod assemble;
 pub mod capture;
 pub mod compress;
+pub mod event_log;
 pub mod events;
 pub mod hive;
 pub mod hostile;

@@ -50,6 +50,10 @@ pub enum Rule {
         /// File name of the next program.
         program: String,
     },
+    /// A field of Windows' own account of the boot (event 100 of Diagnostics-Performance).
+    WindowsAccount { field: &'static str },
+    /// The record of the kernel's start in the System log.
+    KernelStartRecord,
     /// A unit was reached.
     UnitReached { unit: String },
     /// The requested action was restart.
@@ -103,11 +107,11 @@ pub enum Rule {
     LastAutomaticStartEnds,
     /// The start event of the phase.
     DevicePhaseStarts,
-    /// The start of its first operation.
+    /// The start of the phase's first operation.
     FirstOperationStarts,
     /// The end event of the phase.
     DevicePhaseEnds,
-    /// The end of its last operation.
+    /// The end of the phase's last operation.
     LastOperationEnds,
     /// Time before the boot manager as recorded by the kernel, taken as milliseconds.
     KernelRecordsFirmwareTime,
@@ -193,7 +197,7 @@ pub enum Rule {
     KernelClockStarts,
     /// The end of the last initcall.
     LastInitcallEnds,
-    /// Default.target is an alias of it.
+    /// `default.target` is an alias of this target.
     DefaultTargetIsAlias,
     /// The highest standard target that was reached.
     HighestStandardTarget,
@@ -255,7 +259,7 @@ pub enum Rule {
     NoClockDuringSleep,
     /// The end of the resume is not in the recording.
     ResumeEndNotRecorded,
-    /// The restored kernel saw neither, and no clock that keeps running was recorded.
+    /// The restored kernel saw neither the write nor the read of the memory image, and no clock that keeps running was recorded.
     ImageAndClockNotRecorded,
     /// From the last log line before to the first one after; the log does not name the slow device.
     LogLinesAroundDevices,
@@ -263,7 +267,7 @@ pub enum Rule {
     EndNotRecorded,
     /// Start and end from the trace.
     Traced,
-    /// The log line at the end, and the duration in it.
+    /// The log line at the end, which contains the duration.
     LogLineWithDuration,
     /// Logged time of preparing and suspending, minus suspending.
     LogTimeMinusSuspend,
@@ -433,17 +437,17 @@ pub enum Rule {
     StateEntered,
     /// The kernel's own times, to the millisecond.
     KernelAccount,
-    /// Its recorded start.
+    /// The recorded start of the phase.
     StartRecorded,
-    /// Its recorded end.
+    /// The recorded end of the phase.
     EndRecorded,
-    /// Its duration from the kernel's own times.
+    /// The duration of the phase from the kernel's own times.
     DurationByKernelAccount,
     /// The kernel's own time for writing the memory image, recorded after the resume.
     KernelAccountOfImageWrite,
-    /// The first notification in it.
+    /// The first notification in the phase.
     FirstNotification,
-    /// The last notification in it.
+    /// The last notification in the phase.
     LastNotification,
     /// The request to end the session.
     RequestToEndSession,
@@ -533,15 +537,15 @@ pub enum Rule {
     NoContextSwitches,
     /// A thread of the first process.
     ThreadOfFirstProcess,
-    /// No thread ran before.
+    /// No thread ran before the end of the interval.
     NoThreadRanBefore,
     /// The thread that sent the notifications of the transition.
     NotifyingThread,
-    /// A thread that ran at that time (the thread that ended it was not recorded).
+    /// A thread that ran when the interval ended; the thread that ended it was not recorded.
     ThreadThatRan,
-    /// The last thread that ran before (the thread that ended it was not recorded).
+    /// The last thread that ran before the interval ended; the thread that ended it was not recorded.
     ThreadThatRanBefore,
-    /// The service manager, which starts it after the services before it.
+    /// The service manager, which starts the service after the services ordered before it.
     ServiceManagerStartsIt,
     /// The thread that sent the request.
     SendingThread,
@@ -564,7 +568,7 @@ pub struct IdleTime {
 codes! {
     /// What ended before enough idle time had accumulated.
     pub enum IdleCutOff {
-        /// The analyzed interval: the computer may sleep again then.
+        /// The analyzed interval, which ends where the computer may sleep again.
         AnalyzedInterval = "looked_at",
         /// The CPU usage data, before the recording ended.
         ProcessorTimes = "processor_times",

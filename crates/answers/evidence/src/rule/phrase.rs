@@ -26,6 +26,7 @@ impl Display for Rule {
                 write!(formatter, "from the {ordinal_text} start of csrss.exe to the start of {program}")?;
                 formatter.write_str(" (an upper bound: includes starting csrss.exe)")
             }
+            Self::WindowsAccount { field } => write!(formatter, "{field} in Windows' own account of the boot"),
             Self::UnitReached { unit } => write!(formatter, "{unit} reached"),
             Self::KindKernelRestarts { event } => write!(formatter, "the requested action was restart ({event})"),
             Self::KindKernelPowersOff { event } => write!(formatter, "the requested action was power-off ({event})"),
@@ -76,8 +77,9 @@ impl Rule {
         match self {
             Self::None => "",
             Self::NotFound => "no rule matched",
+            Self::KernelStartRecord => "the record of the kernel's start in the System log",
             Self::ImageWithinSleep => {
-                "the restored kernel ran during neither. The time asleep includes writing the image, power-off, firmware, loader, \
+                "the restored kernel did not run during the write or the read; the time asleep includes writing the image, power-off, firmware, loader, \
                  and the kernel that read the image"
             }
             Self::AutoStartBegins => "the start of auto-start services, from the service control manager",
@@ -180,14 +182,14 @@ impl Rule {
             Self::NoClockDuringSleep => "CLOCK_MONOTONIC stops during sleep, and no other clock was recorded",
             Self::ResumeEndNotRecorded => "the end of the resume is not in the recording",
             Self::ImageAndClockNotRecorded => {
-                "the restored kernel ran during neither, and no clock that keeps running during sleep was recorded"
+                "the restored kernel did not run during the write or the read, and no clock that keeps running during sleep was recorded"
             }
             Self::LogLinesAroundDevices => {
                 "from the last log line before to the first one after; the log does not name the slow device"
             }
             Self::EndNotRecorded => "the end is not in the recording",
             Self::Traced => "start and end from the trace",
-            Self::LogLineWithDuration => "the log line at the end, and the duration in it",
+            Self::LogLineWithDuration => "the log line at the end, which contains the duration",
             Self::LogTimeMinusSuspend => "logged time of preparing and suspending, minus suspending",
             Self::LogLinesAroundSleep => "from the last log line before the sleep to the first one after",
             Self::LogTaskRestart => "from the log line about restarting tasks to the end of the suspend",
@@ -345,6 +347,7 @@ impl Rule {
             | Self::ThreadOfService { .. }
             | Self::LastThreadOfProcess { .. }
             | Self::IdleTime(_)
+            | Self::WindowsAccount { .. }
             | Self::IdleTimeNotRecorded(_) => "",
         }
     }

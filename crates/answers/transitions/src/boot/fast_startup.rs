@@ -101,6 +101,9 @@ pub fn fast_startup(trace: &Trace, transition: &PowerTransition, options: &BootO
         group_policy,
         logon,
         video: super::VideoInitialization::default(),
+        windows_account: None,
+        reported_delays: Vec::new(),
+        channels: trace.channels.clone(),
         startup_applications,
         read_ahead: super::ReadAhead {
             training_count: None,

@@ -48,6 +48,7 @@ pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::DeviceOperations,
     TableName::Milestones,
     TableName::Activities,
+    TableName::ReportedDelays,
 ]);
 
 /// The tables that boundary rules read.
@@ -138,6 +139,9 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         group_policy: session::group_policy(trace),
         logon: session::logon(trace, &options.shell, (kernel_ns, path.desktop_ready.time_ns)),
         video: session::video(trace),
+        windows_account: trace.windows_account.clone(),
+        reported_delays: session::reported_delays(trace),
+        channels: trace.channels.clone(),
         startup_applications: startup::startup_applications(trace, &phases),
         read_ahead: session::read_ahead(trace),
         processes,
@@ -219,8 +223,11 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
     tables.extend(cpu::source(trace).tables());
     let settling_losses = affecting_losses(trace, &tables);
 
+    // Event logs go on for the whole session, so there is no tail of a recording.
+    let has_tail = trace.channels.is_empty();
     let mut phases: Vec<Phase> = PhaseName::WINDOWS_BOOT
         .into_iter()
+        .filter(|&name| has_tail || name != PhaseName::TraceTail)
         .map(|name| {
             let (start, end) = boundaries(name);
             let phase = Phase::from_boundaries(name, start, end);

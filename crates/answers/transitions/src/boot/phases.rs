@@ -6,10 +6,10 @@
 //! onoff follows the paper ("ends when control is passed to Winlogon.exe").
 
 use crate::PhaseName;
-use onoff_trace::{ActivityKind, Trace};
+use onoff_trace::{ActivityKind, Trace, milestone};
 
 use super::report::BootOptions;
-use crate::desktop::{contains, desktop_ready_rules, first_start, process_start, shell_start_rules};
+use crate::desktop::{account, contains, desktop_ready_rules, first_start, process_start, shell_start_rules};
 use crate::search::{Match, Search, first_of};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
@@ -63,7 +63,8 @@ pub(super) fn main_path(trace: &Trace, options: &BootOptions) -> MainPath {
         (too_late.clone(), too_late)
     } else {
         let session_manager = first_of(&session_manager_rules(trace), 0);
-        (kernel_start(&session_manager), session_manager)
+        let kernel_start = kernel_start_of_logs(trace).unwrap_or_else(|| kernel_start(&session_manager));
+        (kernel_start, session_manager)
     };
     let mut previous_ns = session_manager.time_ns.unwrap_or(0);
     let logon_process = first_of(&logon_process_rules(trace), previous_ns);
@@ -93,6 +94,19 @@ fn kernel_start(session_manager: &Boundary) -> Boundary {
     }
 }
 
+/// The kernel start of a boot that is known from event logs.
+fn kernel_start_of_logs(trace: &Trace) -> Option<Boundary> {
+    if trace.channels.is_empty() {
+        return None;
+    }
+    let (rule, event, certainty) = match &trace.windows_account {
+        Some(account) => (Rule::WindowsAccount { field: "BootStartTime" }, account.event.clone(), Certainty::Measured),
+        // Its time is up to 1.5 s late.
+        None => (Rule::KernelStartRecord, "Microsoft-Windows-Kernel-General/12".to_owned(), Certainty::Inferred),
+    };
+    Some(Boundary { time_ns: Some(0), rule, event, certainty, unmatched_rules: Vec::new() })
+}
+
 fn session_manager_rules(trace: &Trace) -> Vec<Search<'_>> {
     vec![
         Search::measured(first_start("smss.exe"), |from_ns| process_start(trace, "smss.exe", from_ns, 0)),
@@ -103,6 +117,7 @@ fn session_manager_rules(trace: &Trace) -> Vec<Search<'_>> {
                 .min()
         }),
         Search::inferred(first_start("csrss.exe"), |from_ns| process_start(trace, "csrss.exe", from_ns, 0)),
+        account(trace, milestone::ACCOUNT_SESSION_MANAGER, "SessionInitStartTimeMS"),
     ]
 }
 
@@ -116,6 +131,7 @@ fn logon_process_rules(trace: &Trace) -> Vec<Search<'_>> {
             process_start(trace, "csrss.exe", from_ns, 1)
         }),
         Search::inferred(Rule::LastSubsystemLoaded, |from_ns| last_subsystem_loaded(trace, from_ns)),
+        account(trace, milestone::ACCOUNT_LOGON_PROCESS, "WinLogonStartTimeMS"),
     ]
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::Transition;
 use onoff_network::report::NetbootReport;
-use onoff_trace::Losses;
+use onoff_trace::{LogChannel, Losses, WindowsAccount};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -155,6 +155,31 @@ impl ReadAhead {
     pub const TRAINED_BOOTS: i64 = 3;
 }
 
+/// A delay that Windows itself reported (events 101 to 110 of Diagnostics-Performance).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NamedDelay {
+    /// What Windows names as the cause, e.g. `application`.
+    pub cause: &'static str,
+    /// Name, e.g. the file name of a program.
+    pub name: String,
+    /// Friendly name, in the language of that Windows; empty for none.
+    pub friendly_name: String,
+    /// File version; empty for none.
+    pub version: String,
+    /// Path; empty for none.
+    pub path: String,
+    /// Company; empty for none.
+    pub company: String,
+    /// Time that the cause took, ns.
+    pub total_ns: i64,
+    /// Time beyond what Windows allows for such a cause, ns. Causes overlap, so these times do not add up, and the boot
+    /// would not be faster by that time.
+    pub excess_ns: i64,
+    /// The record.
+    pub event: String,
+}
+
 /// A Windows boot.
 pub type BootReport = Transition<WindowsBoot>;
 
@@ -188,6 +213,12 @@ pub struct WindowsBoot {
     pub devices: Vec<Device>,
     /// Totals by driver, longest first.
     pub drivers: Vec<DeviceTotal>,
+    /// Windows' own account of the boot, from its event log; `None` if there is none.
+    pub windows_account: Option<WindowsAccount>,
+    /// Delays that Windows itself reported, longest excess first.
+    pub reported_delays: Vec<NamedDelay>,
+    /// Channels of the event logs, by name; empty for other recordings.
+    pub channels: Vec<LogChannel>,
     /// Totals by device, longest first.
     pub device_totals: Vec<DeviceTotal>,
     /// Names of the losses that can affect devices.

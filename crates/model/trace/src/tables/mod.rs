@@ -12,6 +12,7 @@ mod process;
 mod processor;
 mod storage;
 mod transition;
+mod windows_report;
 
 pub use call_graph::*;
 pub use event::*;
@@ -22,3 +23,4 @@ pub use process::*;
 pub use processor::*;
 pub use storage::*;
 pub use transition::*;
+pub use windows_report::*;

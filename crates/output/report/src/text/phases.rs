@@ -93,8 +93,10 @@ impl PhaseRow {
     #[must_use]
     pub fn with_settling(self, settling: Option<&Settling>) -> Self {
         let Some(settling) = settling else { return self };
-        let is_known = settling.start_ns.is_some() && !settling.slices.is_empty();
+        let is_by_windows = matches!(settling.rule, Rule::WindowsAccount { .. });
+        let is_known = settling.start_ns.is_some() && (is_by_windows || !settling.slices.is_empty());
         let note = match settling.end_ns {
+            Some(_) if is_by_windows => (QUIET, settling.rule.to_string()),
             Some(_) => (QUIET, format!("{} of idle time reached", duration(settling.idle_ns))),
             None => self.note,
         };
@@ -273,6 +275,10 @@ impl PhaseTable {
 #[must_use]
 pub fn settling(name: &str, settling: Option<&Settling>) -> Option<Line> {
     let settling = settling.filter(|settling| settling.start_ns.is_some())?;
+    if let Rule::WindowsAccount { .. } = settling.rule {
+        let text = format!("{name} is Windows' own count: {} of work.", duration(settling.busy_ns));
+        return Some(Line { style: QUIET, text });
+    }
     if settling.slices.is_empty() {
         return Some(Line { style: DOUBT, text: format!("{name}: {}.", printable(&settling.rule.to_string())) });
     }

@@ -47,11 +47,23 @@ fn answer(report: &BootReport) -> String {
     match (report.total_ns, report.total_certainty) {
         (Some(total), Certainty::Measured) => format!("{kind} took {}{user_wait}.", duration(total)),
         (Some(total), _) => format!("{kind} took {}{user_wait} (inferred).", duration(total)),
+        (None, _) if !report.details.channels.is_empty() => without_account(report),
         (None, _) => format!(
             "{kind} took at least {}{user_wait}: the recording ends before the computer was idle.",
             duration(report.total_at_least_ns)
         ),
     }
+}
+
+/// Says why event logs do not tell how long a boot took.
+fn without_account(report: &BootReport) -> String {
+    const ACCOUNTS: &str = "Microsoft-Windows-Diagnostics-Performance/Operational";
+    let is_logged = report.details.channels.iter().any(|channel| channel.name == ACCOUNTS);
+    let reason = match is_logged {
+        true => "Windows wrote no account of it (event 100 of Diagnostics-Performance)".to_owned(),
+        false => format!("the logs do not include {ACCOUNTS}"),
+    };
+    format!("The duration of this boot is unknown: {reason}.")
 }
 
 fn parts(report: &BootReport) -> Option<String> {
@@ -119,7 +131,7 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
             (None, _) => ".".to_owned(),
             (Some(blocked), 0 | 1) => format!(", which blocked {}.", printable(blocked)),
             (Some(blocked), services) => {
-                format!(", which blocked {} and {} more in turn.", printable(blocked), services - 1)
+                format!(", which blocked {} and {} more, directly or indirectly.", printable(blocked), services - 1)
             }
         };
     }

@@ -1,5 +1,6 @@
 //! The text report of a Windows boot: headline, phases, then the slowest services, drivers, processes and files.
 
+mod event_logs;
 mod headline;
 mod logon;
 mod phases;
@@ -34,7 +35,9 @@ impl SingleReport for WindowsBoot {
         );
         sections.extend(devices(report, top, &reported_losses));
         sections.extend(usage::sections(&report.phases, &reported_losses));
+        sections.extend(event_logs::reported_delays(report, top));
         sections.extend(logon::sections(report, top, &reported_losses));
+        sections.extend(event_logs::channels(report));
         sections
     }
 }

@@ -68,7 +68,7 @@ pub fn section(list: &BootList) -> Section<'_> {
         .name("", "", 60, |boot| {
             let state = match (boot.started, boot.stopped) {
                 (true, true) => "start and shutdown recorded",
-                (true, false) => "no orderly shutdown, or still running",
+                (true, false) => "no shutdown recorded",
                 (false, true) => "start not recorded",
                 (false, false) => "neither start nor shutdown recorded",
             };

@@ -1,0 +1,55 @@
+//! What Windows itself wrote about a boot, and which logs say so.
+
+use serde::Serialize;
+
+/// A channel of Windows event logs, and the time it covers. What happened outside is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LogChannel {
+    /// Name, e.g. `System`.
+    pub name: String,
+    /// Time of the earliest record, ns since 1970-01-01 UTC.
+    pub first_unix_ns: i64,
+    /// Time of the latest record, ns since 1970-01-01 UTC.
+    pub last_unix_ns: i64,
+    /// Number of records.
+    pub records: u64,
+}
+
+/// Windows' own account of a boot: event 100 of Diagnostics-Performance. The sums are those of Windows; the time a
+/// person took is in none of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WindowsAccount {
+    /// `BootTime`: main path plus PostBoot, ns.
+    pub boot_ns: i64,
+    /// `MainPathBootTime`: from the kernel's start to the desktop, ns.
+    pub main_path_ns: i64,
+    /// `BootPostBootTime`: from the desktop until the computer was idle, ns.
+    pub post_boot_ns: i64,
+    /// True if `post_boot_ns` leaves out the idle time that was waited for; otherwise it is wall time. Only values of
+    /// the same kind can be compared.
+    pub is_post_boot_without_idle: bool,
+    /// `OSLoaderDuration`: the loader, before the kernel, ns; `None` before Windows 7.
+    pub os_loader_ns: Option<i64>,
+    /// `UserLogonWaitDuration`: waiting for a person at the logon screen, ns.
+    pub user_wait_ns: Option<i64>,
+    /// `BootExplorerInitTime`, ns; `None` if Windows did not measure it and its time is part of the logon.
+    pub explorer_ns: Option<i64>,
+    /// Processing of the user's and the computer's profile, ns; part of WinLogonInit.
+    pub profiles_ns: i64,
+    /// Initialization of the system's session, ns; part of SMSSInit.
+    pub session_0_ns: Option<i64>,
+    /// Initialization of the user's session, ns; part of SMSSInit.
+    pub session_1_ns: Option<i64>,
+    /// The rest of SMSSInit, ns.
+    pub session_other_ns: Option<i64>,
+    /// Number of this boot since Windows was installed. A missing number is a boot without an account.
+    pub system_boot_number: Option<u64>,
+    /// True for the restart after an update or an installation, which is slower.
+    pub is_after_installation: bool,
+    /// True if Windows judged the boot slower than earlier ones.
+    pub is_degradation: bool,
+    /// The record.
+    pub event: String,
+}

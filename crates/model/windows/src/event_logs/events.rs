@@ -1,0 +1,46 @@
+//! The events that are read from logs.
+
+use hashbrown::HashSet;
+use onoff_trace::TableSet;
+
+use crate::phases;
+
+pub(super) const DIAGNOSTICS: &str = "Microsoft-Windows-Diagnostics-Performance";
+pub(super) const KERNEL_GENERAL: &str = "Microsoft-Windows-Kernel-General";
+pub(super) const KERNEL_BOOT: &str = "Microsoft-Windows-Kernel-Boot";
+pub(super) const KERNEL_POWER: &str = "Microsoft-Windows-Kernel-Power";
+pub(super) const EVENT_LOG: &str = "EventLog";
+
+/// Boot account.
+pub(super) const BOOT_ACCOUNT: u32 = 100;
+/// Delays of a boot that Windows reports, by what caused them.
+pub(super) const BOOT_DELAYS: std::ops::RangeInclusive<u32> = 101..=110;
+/// Shutdown account.
+pub(super) const SHUTDOWN_ACCOUNT: u32 = 200;
+/// A record of Kernel-Boot that each boot writes to a channel of its own.
+pub(super) const BOOT_RECORD: u32 = 292;
+/// The kernel starts, and stops.
+pub(super) const KERNEL_START: u32 = 12;
+pub(super) const KERNEL_STOP: u32 = 13;
+/// The clock was set.
+pub(super) const CLOCK_SET: u32 = 1;
+/// The kernel was asked to power off or restart.
+pub(super) const POWER_ACTION: u32 = 109;
+/// Names Windows and its build when the log service starts.
+pub(super) const SYSTEM_VERSION: u32 = 6009;
+/// Records that the log service writes when it starts, before the kernel's: start, version, uptime.
+pub(super) const LOG_START: [u32; 3] = [6005, SYSTEM_VERSION, 6013];
+
+/// Further events, which are read only from logs.
+const OTHERS: &[(&str, &[u32])] = &[
+    (DIAGNOSTICS, &[100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 200]),
+    (EVENT_LOG, &LOG_START),
+    (KERNEL_BOOT, &[BOOT_RECORD]),
+];
+
+/// Providers and ids of the events to read.
+pub(super) fn wanted() -> HashSet<(&'static str, u32)> {
+    let of_phases = phases::wanted_names(TableSet::all()).map(|(provider, id)| (provider, u32::from(id)));
+    let others = OTHERS.iter().flat_map(|&(provider, ids)| ids.iter().map(move |&id| (provider, id)));
+    of_phases.chain(others).collect()
+}

@@ -1,0 +1,252 @@
+//! Reads Windows event logs into the tables of the model, one boot at a time.
+//!
+//! The axis starts with the kernel of the boot. Events that traces have too go through the same trackers; only the
+//! account that Windows itself writes of each boot is specific to logs.
+//!
+//! | module | purpose |
+//! | --- | --- |
+//! | `collection` | reads the files and assigns them to computers |
+//! | [`boots`] | finds the boots of a computer and their records |
+//! | [`account`] | Windows' own account of a boot |
+//! | [`events`] | the events that are read |
+
+mod account;
+mod boots;
+mod collection;
+mod events;
+
+use onoff_event_log::Record;
+use onoff_input::error::Error;
+use onoff_input::opened::Files;
+use onoff_input::options::Options;
+use onoff_trace::{
+    Activity, Clock, Losses, Milestone, RecordedBoot, RecordingFile, StringId, SystemKind, TableName, TableSet, Trace,
+    milestone, windows_release,
+};
+
+use self::boots::LoggedBoot;
+use self::collection::Machine;
+use self::events::{BOOT_DELAYS, DIAGNOSTICS, EVENT_LOG, KERNEL_GENERAL, KERNEL_START, SYSTEM_VERSION};
+use super::phase_events::PhaseEvent;
+use super::phases::Phases;
+use super::texts::Texts;
+
+/// A boot without an account counts as finished after this time, ns. Later activities belong to the session.
+const DEFAULT_BOOT_NS: i64 = 600_000_000_000;
+
+/// Reads the selected boot of a set of event logs.
+///
+/// # Errors
+/// A file that is not an event log; a boot that the logs do not have.
+pub fn open_logs(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
+    let mut losses = Losses::new();
+    let logs = Logs::read(files, &mut losses)?;
+    let place = match &options.boot {
+        Some(requested) => Some(logs.find(requested)?),
+        None => logs.default_boot(),
+    };
+    let mut trace = logs.trace(place, files, wanted);
+    trace.losses.merge(losses);
+    Ok(trace)
+}
+
+/// Reads several boots of a set of event logs one after another. `choose` gets all boots in chronological order and
+/// returns the indexes of those to read; each is passed to `each`.
+///
+/// # Errors
+/// A file that is not an event log.
+pub fn read_each_logged_boot(
+    files: &Files,
+    wanted: TableSet,
+    choose: &dyn Fn(&[RecordedBoot]) -> Vec<usize>,
+    each: &mut dyn FnMut(&RecordedBoot, &Trace),
+) -> Result<Vec<RecordedBoot>, Error> {
+    let logs = Logs::read(files, &mut Losses::new())?;
+    let list = logs.list(None);
+    for place in choose(&list) {
+        let Some(boot) = list.get(place) else { continue };
+        each(boot, &logs.trace(Some(place), files, wanted));
+    }
+    Ok(list)
+}
+
+/// The computers in a set of logs, and their boots.
+struct Logs {
+    machines: Vec<Machine>,
+    /// Index of the computer, and the boot; boots of the computer with the newest record last.
+    boots: Vec<(usize, LoggedBoot)>,
+}
+
+impl Logs {
+    fn read(files: &Files, losses: &mut Losses) -> Result<Self, Error> {
+        let machines = collection::read(files, losses)?;
+        let boots = machines
+            .iter()
+            .enumerate()
+            .flat_map(|(index, machine)| boots::boots(machine).into_iter().map(move |boot| (index, boot)))
+            .collect();
+        Ok(Self { machines, boots })
+    }
+
+    fn records(&self, place: usize) -> impl Iterator<Item = &Record> {
+        let (machine, boot) = &self.boots[place];
+        let records = &self.machines[*machine].records;
+        boot.records.iter().filter_map(|&index| records.get(index))
+    }
+
+    /// The last boot with an account, otherwise the last one with a start, otherwise the last one.
+    fn default_boot(&self) -> Option<usize> {
+        let last = |is_suitable: fn(&LoggedBoot) -> bool| self.boots.iter().rposition(|(_, boot)| is_suitable(boot));
+        last(|boot| boot.account.is_some())
+            .or_else(|| last(|boot| boot.start_event.is_some()))
+            .or_else(|| self.boots.len().checked_sub(1))
+    }
+
+    /// Finds a boot by its number as in `--list-boots` (0 is the last, -1 the one before, 1 the first) or by its id.
+    fn find(&self, requested: &str) -> Result<usize, Error> {
+        let count = self.boots.len();
+        let place = match requested.parse::<i64>() {
+            Ok(number) if number > 0 => usize::try_from(number).ok().map(|number| number - 1),
+            Ok(number) => usize::try_from(number.unsigned_abs()).ok().and_then(|back| count.checked_sub(back + 1)),
+            Err(_) => self.list(None).iter().position(|boot| boot.id == requested),
+        };
+        place
+            .filter(|&place| place < count)
+            .ok_or_else(|| Error::NoSuchBoot { requested: requested.to_owned(), boots: count })
+    }
+
+    fn list(&self, read: Option<usize>) -> Vec<RecordedBoot> {
+        let count = i64::try_from(self.boots.len()).unwrap_or(i64::MAX);
+        (0..self.boots.len())
+            .map(|place| {
+                let (machine, boot) = &self.boots[place];
+                let last = self.records(place).map(|record| record.time_ns).max();
+                RecordedBoot {
+                    id: id(boot.start_unix_ns),
+                    machine: self.machines[*machine].name.clone(),
+                    host: self.records(place).last().map(|record| record.computer.clone()).unwrap_or_default(),
+                    number: i64::try_from(place).unwrap_or(i64::MAX) + 1 - count,
+                    first_unix_ns: Some(boot.start_unix_ns),
+                    last_unix_ns: last,
+                    entries: boot.records.len() as u64,
+                    started: boot.has_services && boot.start_event.is_some() || boot.account.is_some(),
+                    stopped: boot.is_stopped,
+                    read: read == Some(place),
+                }
+            })
+            .collect()
+    }
+
+    fn trace(&self, place: Option<usize>, files: &Files, wanted: TableSet) -> Trace {
+        let mut trace = Trace {
+            recorder: "Windows event logs".to_owned(),
+            files: files.iter().map(recording_file).collect(),
+            boots: self.list(place),
+            requested_tables: wanted,
+            ..Trace::default()
+        };
+        trace.system.kind = SystemKind::Windows;
+        if let Some(place) = place {
+            self.fill(place, &mut trace);
+        }
+        trace
+    }
+
+    /// Fills the tables with the boot at `place`.
+    fn fill(&self, place: usize, trace: &mut Trace) {
+        let (machine, boot) = &self.boots[place];
+        let machine = &self.machines[*machine];
+        let wants = |table| trace.requested_tables.contains(table);
+        let mut records: Vec<(i64, &Record)> =
+            self.records(place).map(|record| (boot.axis_ns(record), record)).collect();
+        records.sort_by_key(|&(time_ns, record)| (time_ns, record.number));
+        let mut texts = Texts::default();
+        let mut phases = Phases::default();
+        let boot_end_ns = boot.account.as_ref().map_or(DEFAULT_BOOT_NS, |account| account.idle_ns());
+        for &(time_ns, record) in &records {
+            if let Some(event) = PhaseEvent::from_log(record, time_ns) {
+                phases.on_log_event(&event, time_ns <= boot_end_ns, &mut texts, &mut trace.losses);
+            }
+        }
+        if let Some((provider, id)) = boot.start_event.filter(|&event| event != (KERNEL_GENERAL, KERNEL_START)) {
+            let event = texts.display(format_args!("{provider}/{id}"));
+            let name = texts.str(milestone::SYSTEM_START);
+            phases.milestones.push_row(Milestone { time_ns: 0, name, event, ..Milestone::UNKNOWN });
+        }
+        if let Some(account) = &boot.account {
+            let event = texts.str(&account.account.event);
+            for (time_ns, name, value) in account.milestones() {
+                let name = texts.str(name);
+                phases.milestones.push_row(Milestone { time_ns, name, value, event, ..Milestone::UNKNOWN });
+            }
+            if let Some((kind, start_ns, end_ns)) = account.user_wait() {
+                phases.activities.push(Activity { kind, start_ns, end_ns: Some(end_ns), event, ..Activity::UNKNOWN });
+            }
+        }
+        if wants(TableName::Milestones) {
+            trace.milestones = std::mem::take(&mut phases.milestones).finish();
+        }
+        if wants(TableName::Activities) {
+            trace.activities = std::mem::take(&mut phases.activities).finish(&phases.processes, &mut trace.losses);
+        }
+        if wants(TableName::ReportedDelays) {
+            trace.reported_delays = reported_delays(boot, &records, &mut texts);
+        }
+        trace.windows_account = boot.account.as_ref().map(|account| account.account.clone());
+        trace.channels = machine.channels.clone();
+        trace.channels.retain(|channel| machine.records.iter().any(|record| record.channel == channel.name));
+        trace.duration_ns = records.iter().map(|&(time_ns, _)| time_ns).max().unwrap_or(0).max(0);
+        trace.clock = Clock {
+            start_unix_ns: Some(boot.start_unix_ns),
+            source: "wall clock",
+            ticks_per_second: 10_000_000,
+            ..Clock::default()
+        };
+        trace.system.computer =
+            records.last().map(|(_, record)| record.computer.clone()).unwrap_or_else(|| machine.name.clone());
+        trace.system.os_build = build(&records);
+        trace.system.os = windows_release(trace.system.os_build, "");
+        trace.strings = texts.pool;
+    }
+}
+
+fn recording_file(file: &onoff_input::opened::SourceFile) -> RecordingFile {
+    RecordingFile {
+        name: file.name().to_owned(),
+        content: "event log",
+        bytes: file.stored_bytes(),
+        compressed: false,
+        finished: true,
+    }
+}
+
+/// Id of a boot: its start to the second, as `20241115T142834Z`.
+fn id(start_unix_ns: i64) -> String {
+    let time = onoff_trace::CivilTime::from_unix_ns(start_unix_ns);
+    format!("{:04}{:02}{:02}T{:02}{:02}{:02}Z", time.year, time.month, time.day, time.hour, time.minute, time.second)
+}
+
+/// The delays that Windows reports for this boot: those with the same start as its account.
+fn reported_delays(boot: &LoggedBoot, records: &[(i64, &Record)], texts: &mut Texts) -> onoff_trace::ReportedDelays {
+    records
+        .iter()
+        .filter(|(_, record)| record.provider == DIAGNOSTICS && BOOT_DELAYS.contains(&record.id))
+        .filter_map(|(_, record)| Some((account::reported_delay(record)?, record)))
+        .filter(|(delay, _)| delay.start_unix_ns == boot.start_unix_ns)
+        .map(|(delay, record)| {
+            let [name, friendly_name, version, path, company]: [StringId; 5] = delay.texts.map(|text| texts.str(&text));
+            let event = texts.display(format_args!("{}/{}", record.provider, record.id));
+            onoff_trace::ReportedDelay { name, friendly_name, version, path, company, event, ..delay.row }
+        })
+        .collect()
+}
+
+/// The build: the kernel's own record names the base of an enablement package, that of the log service the installed one.
+fn build(records: &[(i64, &Record)]) -> u32 {
+    let of_log_service = records
+        .iter()
+        .filter(|(_, record)| record.provider == EVENT_LOG && record.id == SYSTEM_VERSION)
+        .find_map(|(_, record)| record.unnamed(1)?.parse().ok());
+    let of_kernel = || records.iter().find_map(|(_, record)| record.number("BuildVersion")?.try_into().ok());
+    of_log_service.or_else(of_kernel).unwrap_or(0)
+}
