@@ -56,7 +56,7 @@ class DeltaStore:
             self._delete(name, digests)
 
     def write(self, tables: Iterable[tuple[str, Any]]) -> None:
-        """Writes rows, those of ``recordings`` last."""
+        """Writes rows, with ``recordings`` last."""
         for name, table in tables:
             self.deltalake.write_deltalake(str(self.folder / name), table, mode="append")
 

@@ -449,7 +449,7 @@ class _Store:
                     self._filter(part, digests, keep=False)
 
     def write(self, tables: Iterable[tuple[str, Any]]) -> None:
-        """Writes rows, those of ``recordings`` last. Removes all of them after an error."""
+        """Writes rows, with ``recordings`` last. Removes all of them after an error."""
         part = f"{uuid.uuid4().hex}.parquet"
         try:
             for name, table in tables:

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use onoff_trace::{CallGraphFunction, CallGraphSubject, Trace};
 use serde::Serialize;
 
-/// Maximum number of graphs; those of the work that took longest are kept.
+/// Maximum number of graphs. Graphs of the longest work are kept.
 pub const MAX_GRAPHS: usize = 32;
 
 /// The functions called by one initcall or device callback.

@@ -89,7 +89,7 @@ pub struct ImageHive {
 /// The inputs for an installation.
 #[derive(Debug, Default)]
 pub struct Image {
-    /// Hives, possibly those of several users.
+    /// Hives, possibly of several users.
     pub hives: Vec<ImageHive>,
     /// Signatures of driver files; empty without the files.
     pub drivers: Vec<DriverFile>,

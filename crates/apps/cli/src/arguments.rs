@@ -212,7 +212,7 @@ pub struct ReadingArguments {
     #[arg(long = "manifest", value_name = "PATH")]
     pub manifests: Vec<PathBuf>,
 
-    /// Boot to read from a Linux journal: 0 is the last, -1 the one before, or a boot id. Default: the boot the other
+    /// Boot to read from a Linux journal or Windows event logs: 0 is the last, -1 the one before, or a boot id. Default: the boot the other
     /// files belong to, otherwise the last completed boot
     #[arg(long, value_name = "BOOT", allow_hyphen_values = true)]
     pub boot: Option<String>,
@@ -268,6 +268,7 @@ pub enum CsvTable {
 Examples:
   onoff boot boot.etl
   onoff boot kernel.etl user.etl            two logs of one boot
+  onoff boot winevt/Logs                    event logs: no recording needed
   onoff boot boot.etl --top 20              longer lists
   onoff boot boot.etl --firmware FBPT.bin   with the firmware stages
   onoff boot boot.etl --firmware FBPT.bin --capture boot.pcapng
@@ -325,7 +326,7 @@ pub struct BootArguments {
     #[arg(long = "capture", value_name = "FILE")]
     pub capture: Vec<PathBuf>,
 
-    /// List the boots in the journals of a Linux recording, then exit
+    /// List the boots in the journals of a Linux recording or in Windows event logs, then exit
     #[arg(long)]
     pub list_boots: bool,
 

@@ -1,17 +1,18 @@
-//! Compares the boots of one journal with each other.
+//! Compares the boots of one journal, or of one set of event logs, with each other.
 
 use onoff_compare::boot_history::{BootHistory, BootSample, TABLES, boot_history};
-use onoff_trace::RecordedBoot;
+use onoff_sources::RecordingKind;
+use onoff_trace::{RecordedBoot, SystemKind};
 
 use crate::error::Error;
 use crate::session::Session;
 
 impl Session {
-    /// Finds changes among the last `count` boots in the recording's journals. Only boots of the machine with the
+    /// Finds changes among the last `count` boots in the recording's journals or event logs. Only boots of the machine with the
     /// newest boot are included. Boots that did not complete are listed but not compared.
     ///
     /// # Errors
-    /// The recording is unreadable, or not from Linux.
+    /// The recording is unreadable, or of a kind with a single boot.
     pub fn boot_history(&self, count: usize) -> Result<BootHistory, Error> {
         let mut samples = Vec::new();
         let select_boots = |boots: &[RecordedBoot]| boots_of_newest_machine(boots, count).1;
@@ -20,7 +21,11 @@ impl Session {
         })?;
         let (total, _) = boots_of_newest_machine(&boots, count);
         let host = boots.last().map_or_else(String::new, |boot| boot.host.clone());
-        Ok(boot_history(host, boots.len().saturating_sub(total) as u64, samples))
+        let system = match self.files().kind() {
+            RecordingKind::WindowsEventLogs => SystemKind::Windows,
+            _ => SystemKind::Linux,
+        };
+        Ok(boot_history((host, system), boots.len().saturating_sub(total) as u64, samples))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Boots in Windows event logs. The figures of the accounts fulfill the sums measured on real machines; the truth is what
 //! Windows itself states.
 
+use onoff::answers::compare::boot_history::BootHistory;
 use onoff::answers::evidence::Certainty;
 use onoff::answers::transitions::boot::{BootOptions, BootReport};
 use onoff::answers::transitions::{Phase, PhaseName};
@@ -21,13 +22,18 @@ const GENERAL: &str = "Microsoft-Windows-Kernel-General";
 
 /// Windows' account of a boot that started at `start_ns`: 20.8 s to the desktop without 7 s of waiting, then 17.6 s.
 fn account(start_ns: i64, explorer_ms: u32) -> LogRecord {
-    let logon_ms = 20_736 - 4_311 - 301 - explorer_ms;
+    slower_account(start_ns, explorer_ms, 0)
+}
+
+/// As [`account`], with a logon that takes longer.
+fn slower_account(start_ns: i64, explorer_ms: u32, more_ms: u32) -> LogRecord {
+    let logon_ms = 20_736 - 4_311 - 301 - explorer_ms + more_ms;
     LogRecord::new(DIAGNOSTICS_CHANNEL, DIAGNOSTICS, 100, start_ns + 110 * SECOND)
         .with("BootStartTime", LogValue::Time(start_ns))
         .with("BootEndTime", LogValue::Time(start_ns + 107 * SECOND))
         .with("SystemBootInstance", 2)
-        .with("BootTime", 38_336)
-        .with("MainPathBootTime", 20_736)
+        .with("BootTime", 38_336 + more_ms)
+        .with("MainPathBootTime", 20_736 + more_ms)
         .with("BootSmssInitTime", 2_859)
         .with("BootUserProfileProcessingTime", 300)
         .with("BootMachineProfileProcessingTime", 1)
@@ -296,4 +302,41 @@ fn damage_is_counted_and_a_missing_boot_is_an_error() {
     assert_eq!(damaged.total_ns, None);
     let error = open_boot(logs, "-7").boots().unwrap_err();
     assert!(error.to_string().contains("-7"), "{error}");
+}
+
+/// The history of one boot per day with these additional times in the logon, ms.
+fn history(more_ms: &[u32]) -> BootHistory {
+    let start = |day: usize| START_NS + day as i64 * 24 * HOUR;
+    let mut system = Vec::new();
+    let mut accounts = Vec::new();
+    for (day, &more_ms) in more_ms.iter().enumerate() {
+        system.extend(system_log(start(day), (day > 0).then(|| start(day) - HOUR)));
+        // Every fifth boot has no account.
+        if day % 5 != 4 {
+            accounts.push(slower_account(start(day), 4_130, more_ms));
+        }
+    }
+    Session::from_bytes(files(&[system, accounts])).unwrap().boot_history(100).unwrap()
+}
+
+#[test]
+fn a_slower_logon_is_found_in_the_history() {
+    let noise = |day: u32| day * 37 % 90;
+    let history_with_change =
+        history(&(0..30).map(|day| noise(day) + if day < 15 { 0 } else { 3_000 }).collect::<Vec<_>>());
+    let [change] = &history_with_change.changes[..] else { panic!("{:#?}", history_with_change.changes) };
+    assert_eq!((change.phase.as_str(), change.first_boot_after), ("WinLogonInit", -14));
+    assert!((change.difference_ns / MS - 3_000).abs() < 100, "{}", change.difference_ns);
+    // The last day of each five has no account and is not compared.
+    let compared = history_with_change.boots.iter().filter(|boot| boot.startup_ns.is_some()).count();
+    assert_eq!((history_with_change.boots.len(), compared), (30, 24));
+    let mut text = Vec::new();
+    onoff::report::text::linux::boot::history::write(&history_with_change, 100, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("Not compared: 6 boots of which Windows wrote no account"), "{text}");
+    assert!(text.contains("Check the update history of Windows"), "{text}");
+
+    assert!(history(&(0..30).map(noise).collect::<Vec<_>>()).changes.is_empty());
+    let single = (0..30).map(|day| noise(day) + if day == 20 { 9_000 } else { 0 });
+    assert!(history(&single.collect::<Vec<_>>()).changes.is_empty(), "one slow boot is not a change");
 }

@@ -136,7 +136,7 @@ impl<'b> Record<'b> {
     /// Returns the timestamp used for ordering, in ticks of the recording's clock.
     ///
     /// Equal to the stored timestamp ([`Record::raw_ticks`]) unless the record has none, its timestamp contradicts
-    /// the position of its buffer, or the clock of the file differs from that of the recording.
+    /// the position of its buffer, or the clocks of the file and the recording differ.
     #[inline]
     #[must_use]
     pub fn ticks(&self) -> u64 {

@@ -420,7 +420,7 @@ impl Schemas {
     }
 
     /// Returns the offsets of the numbers in payloads of this hook and version, for records with short kernel headers.
-    /// Values read at these offsets equal those of [`Schemas::decode`]. Returns `None` if the payload contains anything
+    /// Values read at these offsets equal the values that [`Schemas::decode`] returns. Returns `None` if the payload contains anything
     /// but numbers.
     #[must_use]
     pub fn fixed_layout(hook: u16, version: u16, pointer_size: usize) -> Option<FixedLayout<'static>> {

@@ -254,7 +254,7 @@ impl<'r> Decoder<'r, '_> {
     }
 }
 
-/// Converts TraceLogging types. The in-types are those of manifests, except that binary data always has a size prefix.
+/// Converts TraceLogging types. The in-types are the same as in manifests, except that binary data always has a size prefix.
 /// The out-types have different numbers.
 fn to_scalar(in_type: u8, out_type: u8) -> Scalar {
     const NUL_STRING: u8 = 2;

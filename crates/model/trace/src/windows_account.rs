@@ -16,7 +16,7 @@ pub struct LogChannel {
     pub records: u64,
 }
 
-/// Windows' own account of a boot: event 100 of Diagnostics-Performance. The sums are those of Windows; the time a
+/// Windows' own account of a boot: event 100 of Diagnostics-Performance. The sums are Windows' own; the time a
 /// person took is in none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

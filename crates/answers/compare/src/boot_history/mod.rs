@@ -1,4 +1,4 @@
-//! Analyzes the boots of one journal in sequence: when a part of the startup became slower or faster, which unit
+//! Analyzes the boots of one journal, or of one computer's event logs, in sequence: when a part of the startup became slower or faster, which unit
 //! explains the change, and which updates preceded it.
 //!
 //! A change is a change point in the sequence of boots (see [`change_point`]). It is searched for in each part of the
@@ -9,19 +9,20 @@ pub mod change_point;
 mod updates;
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{RecordedBoot, TableName, TableSet, Trace};
+use onoff_trace::{RecordedBoot, SystemKind, TableName, TableSet, Trace};
 use serde::Serialize;
 
 use crate::statistics::{confidence_interval, median, rank_sum_test};
 use change_point::{MIN_SEGMENT_LEN, find_changes};
 use onoff_evidence::rule::Rule;
-use onoff_transitions::boot::BootOptions;
+use onoff_transitions::boot::{self as windows_boot, BootOptions, BootReport};
 use onoff_transitions::linux::boot::{self, LinuxBootReport};
 use onoff_transitions::{Phase, PhaseName};
 use onoff_usage::devices;
 
 /// The tables read for each boot.
-pub const TABLES: TableSet = boot::TABLES.union(TableSet::from_names(&[TableName::Events, TableName::EventFields]));
+pub const TABLES: TableSet =
+    boot::TABLES.union(TableSet::from_names(&[TableName::Events, TableName::EventFields, TableName::ReportedDelays]));
 
 /// Minimum change, ns. Smaller durations are no findings in a single boot either.
 pub const MIN_CHANGE_NS: i64 = 300_000_000;
@@ -40,6 +41,8 @@ const MAX_UPDATES: usize = 200;
 pub struct BootHistory {
     /// Computer name; empty if unknown.
     pub host: String,
+    /// Operating system.
+    pub system: SystemKind,
     /// Boots in chronological order.
     pub boots: Vec<HistoricBoot>,
     /// Number of skipped boots of other computers in the journal.
@@ -62,9 +65,10 @@ pub struct HistoricBoot {
     pub number: i64,
     /// First entry, ns since 1970-01-01 UTC.
     pub first_unix_ns: Option<i64>,
-    /// Kernel release; empty if unknown.
+    /// Kernel release, or the build of Windows; empty if unknown.
     pub kernel: String,
-    /// Duration from the first known part until all start jobs were done, ns; `None` if the startup did not finish
+    /// Duration from the first known part until all start jobs were done, ns; on Windows, from the kernel's start to the
+    /// desktop, without waiting for a person. `None` if the startup did not finish, or if Windows wrote no account of it
     /// (the boot is then not compared).
     pub startup_ns: Option<i64>,
     /// Known parts of the startup.
@@ -199,10 +203,33 @@ impl BootSample {
             updates: updates::logged_updates(trace),
         };
         // A recording without a boot has no times, but its updates count.
-        if let Ok(report) = boot::analyze(trace, &BootOptions::default()) {
+        let options = BootOptions::default();
+        if trace.system.kind == SystemKind::Windows {
+            let build = Some(trace.system.os_build).filter(|&build| build > 0);
+            sample.boot.kernel = build.map_or_else(String::new, |build| build.to_string());
+            if let Ok(report) = windows_boot::analyze(trace, &options) {
+                sample.add_windows(&report);
+            }
+        } else if let Ok(report) = boot::analyze(trace, &options) {
             sample.add(&report);
         }
         sample
+    }
+
+    /// Adds a boot of which Windows wrote an account. The restart after an installation is slower and not comparable.
+    fn add_windows(&mut self, report: &BootReport) {
+        let account = report.details.windows_account.as_ref().filter(|account| !account.is_after_installation);
+        let Some(account) = account else { return };
+        self.boot.startup_ns = Some(account.main_path_ns);
+        for phase in &report.phases {
+            // The two kinds of PostBoot are different quantities.
+            if phase.name == PhaseName::PostBoot && !account.is_post_boot_without_idle {
+                continue;
+            }
+            if let Some(duration_ns) = phase.duration_without_input_ns() {
+                self.boot.phases.push(PhaseLength { phase: phase.name.as_str().to_owned(), duration_ns });
+            }
+        }
     }
 
     fn add(&mut self, report: &LinuxBootReport) {
@@ -252,7 +279,11 @@ impl BootSample {
 
 /// Finds the changes among boots in chronological order.
 #[must_use]
-pub fn boot_history(host: String, other_machine_boots: u64, samples: Vec<BootSample>) -> BootHistory {
+pub fn boot_history(
+    (host, system): (String, SystemKind),
+    other_machine_boots: u64,
+    samples: Vec<BootSample>,
+) -> BootHistory {
     let mut phases: Vec<&str> = Vec::new();
     for part in samples.iter().flat_map(|sample| &sample.boot.phases) {
         if !phases.contains(&part.phase.as_str()) {
@@ -269,6 +300,7 @@ pub fn boot_history(host: String, other_machine_boots: u64, samples: Vec<BootSam
         .sort_by(|a, b| (a.first_boot_after, b.difference_ns.abs()).cmp(&(b.first_boot_after, a.difference_ns.abs())));
     BootHistory {
         host,
+        system,
         boots: samples.into_iter().map(|sample| sample.boot).collect(),
         other_machine_boots,
         min_boots: MIN_SEGMENT_LEN as u64,

@@ -36,7 +36,7 @@ fn program(trace: &Trace, children: &Children, costs: &Costs<'_>, launch: NamedA
         Some(by_process.get(&(process.pid, image)).copied().unwrap_or(0))
     };
     StartupApplication {
-        name: launch.name,
+        name: without_stray_quote(launch.name),
         start_ns: launch.start_ns,
         end_ns: launch.end_ns,
         duration_ns: launch.duration_ns,
@@ -47,6 +47,12 @@ fn program(trace: &Trace, children: &Children, costs: &Costs<'_>, launch: NamedA
         disk_service_ns: cost(costs.disk_recorded, &costs.disk_service_ns),
         event: launch.event,
     }
+}
+
+/// Removes the closing quote of a command without an opening one: Windows 10 cuts commands at their last backslash.
+fn without_stray_quote(command: String) -> String {
+    let is_cut = command.matches('"').count() % 2 == 1 && !command.starts_with('"');
+    if is_cut { command.replacen('"', "", 1) } else { command }
 }
 
 /// CPU and disk time over all phases, by process id and image.
@@ -126,6 +132,19 @@ mod tests {
     use crate::boot::{BootOptions, analyze};
     use onoff_testkit::synthetic::{MS, activity, process};
     use onoff_trace::{Activity, milestone};
+
+    #[test]
+    fn only_a_stray_quote_is_removed() {
+        for (recorded, expected) in [
+            (r#"Box.exe" /startup"#, "Box.exe /startup"),
+            (r#""C:\Box.exe" /startup"#, r#""C:\Box.exe" /startup"#),
+            (r#"Box.exe /title "a b""#, r#"Box.exe /title "a b""#),
+            (r#"""#, r#"""#),
+            ("Box.exe", "Box.exe"),
+        ] {
+            assert_eq!(without_stray_quote(recorded.to_owned()), expected);
+        }
+    }
 
     #[test]
     fn a_program_is_matched_by_parent_and_time() {

@@ -88,6 +88,7 @@ Examples:
   onoff compare --study filter.toml --format markdown
   onoff compare --boots                 this Linux computer's last 30 boots
   onoff compare --boots /var/log/journal --last 100
+  onoff compare --boots winevt/Logs     event logs of a Windows computer
 
 onoff compares medians. It reports a difference if it exceeds the spread of the baseline runs ('noise') \
 and a rank test separates the two sides ('p'). This needs at least three runs per side; five are better.
@@ -104,9 +105,9 @@ pub struct CompareArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pair", "baseline", "candidate", "transition"])]
     pub study: Option<PathBuf>,
 
-    /// Compare successive boots in a Linux journal: when a part of the boot became slower, what explains it, and which
-    /// update preceded it. Without a file, reads this computer's journal
-    #[arg(long, value_name = "JOURNAL", num_args = 0.., conflicts_with_all = ["pair", "baseline", "candidate", "transition", "study"])]
+    /// Compare successive boots in a Linux journal or in Windows event logs: when a part of the boot became slower, what
+    /// explains it, and which update preceded it. Without a file, reads this computer's journal
+    #[arg(long, value_name = "LOGS", num_args = 0.., conflicts_with_all = ["pair", "baseline", "candidate", "transition", "study"])]
     pub boots: Option<Vec<PathBuf>>,
 
     /// With --boots, number of boots, most recent first

@@ -216,7 +216,7 @@ fn function(text: &str) -> &str {
 }
 
 /// Returns the name of a called function, which must have offset zero. Any other offset means that the function was
-/// freed (like a module's initialization code) and that the name is that of newer code at its address.
+/// freed (like a module's initialization code) and that the name belongs to newer code at its address.
 fn called_function(text: &str) -> &str {
     let name = function(text);
     match text.split_once('+') {

@@ -1,6 +1,6 @@
 //! Windows' own account of a boot: event 100 of Diagnostics-Performance, and the delays it reports (101 to 110).
 //!
-//! The phases are those of the Microsoft paper "Windows On/Off Transition Performance Analysis". Measured on nine boots
+//! The phases follow the Microsoft paper "Windows On/Off Transition Performance Analysis". Measured on nine boots
 //! of Windows 7 to 11 (differences of at most 3 ms):
 //!
 //! ```text

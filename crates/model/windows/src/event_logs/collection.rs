@@ -39,6 +39,9 @@ pub(super) struct Machine {
     pub(super) channels: Vec<LogChannel>,
 }
 
+/// Maximum number of computer names per file; real logs have up to five.
+const MAX_NAMES: usize = 64;
+
 /// Channel of records that were sent by other computers.
 const FORWARDED: &str = "ForwardedEvents";
 
@@ -80,7 +83,7 @@ fn read_file(file: &SourceFile, wanted: &HashSet<(&str, u32)>) -> Result<LogFile
         channel.first_unix_ns = channel.first_unix_ns.min(record.time_ns);
         channel.last_unix_ns = channel.last_unix_ns.max(record.time_ns);
         channel.records += 1;
-        if !names.contains(&record.computer) {
+        if names.len() < MAX_NAMES && !names.contains(&record.computer) {
             names.push(record.computer.clone());
         }
         wanted.contains(&(record.provider.as_str(), record.id))

@@ -17,7 +17,7 @@ pub(super) const BOOT_ACCOUNT: u32 = 100;
 pub(super) const BOOT_DELAYS: std::ops::RangeInclusive<u32> = 101..=110;
 /// Shutdown account.
 pub(super) const SHUTDOWN_ACCOUNT: u32 = 200;
-/// A record of Kernel-Boot that each boot writes to a channel of its own.
+/// A record of Kernel-Boot that each boot writes to a separate channel.
 pub(super) const BOOT_RECORD: u32 = 292;
 /// The kernel starts, and stops.
 pub(super) const KERNEL_START: u32 = 12;

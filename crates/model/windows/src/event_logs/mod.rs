@@ -15,6 +15,7 @@ mod boots;
 mod collection;
 mod events;
 
+use hashbrown::HashSet;
 use onoff_event_log::Record;
 use onoff_input::error::Error;
 use onoff_input::opened::Files;
@@ -194,7 +195,8 @@ impl Logs {
         }
         trace.windows_account = boot.account.as_ref().map(|account| account.account.clone());
         trace.channels = machine.channels.clone();
-        trace.channels.retain(|channel| machine.records.iter().any(|record| record.channel == channel.name));
+        let used: HashSet<&str> = machine.records.iter().map(|record| record.channel.as_str()).collect();
+        trace.channels.retain(|channel| used.contains(channel.name.as_str()));
         trace.duration_ns = records.iter().map(|&(time_ns, _)| time_ns).max().unwrap_or(0).max(0);
         trace.clock = Clock {
             start_unix_ns: Some(boot.start_unix_ns),
@@ -241,7 +243,8 @@ fn reported_delays(boot: &LoggedBoot, records: &[(i64, &Record)], texts: &mut Te
         .collect()
 }
 
-/// The build: the kernel's own record names the base of an enablement package, that of the log service the installed one.
+/// Returns the build. The kernel's record has the base of an enablement package; the log service's has the installed
+/// build.
 fn build(records: &[(i64, &Record)]) -> u32 {
     let of_log_service = records
         .iter()

@@ -29,7 +29,7 @@ pub(super) const TERMS: &[Entry] = &[
     Entry::new("FPDT", "Firmware Performance Data Table: firmware timestamps in an ACPI table. It points to the FBPT (boot) and the S3PT (resume).").also(&["FBPT", "S3PT"]),
     Entry::new("folded", "A finding with the same cause as another one: it is listed under that one and its cost is not counted again."),
     Entry::new("gate", "A check in a build that fails if a transition became slower than its limits allow, by more than noise."),
-    Entry::new("group", "On Windows, a load-order group: services of a later group start after those of earlier groups. On Linux, the slice of a unit.").also(&["load-order group"]),
+    Entry::new("group", "On Windows, a load-order group: services of a later group start after the services of earlier groups. On Linux, the slice of a unit.").also(&["load-order group"]),
     Entry::new("hard fault", "An access to a memory page that had to be read from a file.").also(&["hardfaults"]),
     Entry::new("blocked", "Others waited for it: they started only after it, or its work ended their wait.").also(&["held up"]),
     Entry::new("idle", "The rule of xperf: 10 s in slices of 100 ms in which CPUs and disks are at least 80 % idle, without low-priority work. The rule of the Windows assessments (--idle adk): 5 s.").also(&["settled", "idle time"]),

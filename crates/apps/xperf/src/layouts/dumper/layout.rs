@@ -1,6 +1,6 @@
 //! The columns of kernel events in xperf's text dump.
 //!
-//! Titles and widths follow published dumps. Field names are those of the kernel's event classes.
+//! Titles and widths follow published dumps. Field names follow the kernel's event classes.
 
 /// Content of a column.
 #[derive(Clone, Copy, Debug)]

@@ -79,8 +79,11 @@ fn video_row<'a>(category: &'static str, interval: &'a DerivedInterval) -> Optio
 fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
     let programs = &report.details.startup_applications.programs;
     let names = ProcessNames::new(programs.iter().map(|program| (program.image.as_str(), program.process_pid)));
+    let has_costs = programs.iter().any(|program| program.cpu_ns.is_some() || program.disk_service_ns.is_some());
+    let has_processes = report.details.process_summary.total > 0;
+    let order = if has_costs { "most expensive first" } else { "by start" };
     Section::builder("startup_programs", "Startup programs", programs)
-        .note(format!("{}, most expensive first", count(programs.len() as u64)))
+        .note(format!("{}, {order}", count(programs.len() as u64)))
         .top(top)
         .name("name", "program", 80, |program| Value::text(&program.name))
         .quantity("cpu_ns", "CPU", |program| Cell::duration_or_dash(program.cpu_ns))
@@ -91,7 +94,8 @@ fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
         .name("image", "", 40, |program| {
             let process = match program.process_pid {
                 Some(pid) => names.name(&program.image, Some(pid)),
-                None => "no process found".to_owned(),
+                None if has_processes => "no process found".to_owned(),
+                None => String::new(),
             };
             Cell::with_display_text(Value::text(&program.image), process).with_style(QUIET)
         })

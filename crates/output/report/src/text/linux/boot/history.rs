@@ -1,9 +1,9 @@
-//! The history of the boots in one journal: what changed when, and which units explain it.
+//! The history of the boots in one journal or in event logs: what changed when, and which units explain it.
 
 use std::io::{self, Write};
 
 use onoff_compare::boot_history::{BootChange, BootHistory, ChangedUnit, HistoricBoot, SystemUpdate, UpdateKind};
-use onoff_trace::CivilTime;
+use onoff_trace::{CivilTime, SystemKind};
 use onoff_transitions::PhaseName;
 
 use crate::text::printable::printable;
@@ -45,10 +45,14 @@ fn headline(history: &BootHistory) -> String {
         "" => String::new(),
         host => format!(" of {host}"),
     };
+    let kind = match history.system {
+        SystemKind::Windows => "measured boot",
+        _ => "finished boot",
+    };
     let boots = match compared_count(history) {
-        0 => format!("No finished boot{of_host}"),
-        1 => format!("Only one finished boot{of_host}"),
-        number => format!("The last {}{of_host}", counted(number as u64, "finished boot")),
+        0 => format!("No {kind}{of_host}"),
+        1 => format!("Only one {kind}{of_host}"),
+        number => format!("The last {}{of_host}", counted(number as u64, kind)),
     };
     // The largest change comes first; of equal ones the latest.
     let largest = history.changes.iter().max_by_key(|change| (change.difference_ns.abs(), change.first_boot_after));
@@ -120,7 +124,7 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
             change.last_boot_before, change.first_boot_after
         ));
     }
-    lines.extend(update_lines(change));
+    lines.extend(update_lines(change, history));
     for line in lines {
         writeln!(out, "  {}", printable(&line))?;
     }
@@ -146,11 +150,14 @@ fn unit_line(unit: &ChangedUnit, change: &BootChange) -> String {
 }
 
 /// Lists the updates before a change, running versions first.
-fn update_lines(change: &BootChange) -> Vec<String> {
+fn update_lines(change: &BootChange, history: &BootHistory) -> Vec<String> {
     let mut lines = Vec::new();
     let version = |update: &SystemUpdate, prefix: &str| format!("{prefix} {} → {}", update.was, update.is);
     for update in &change.updates {
         match update.kind {
+            UpdateKind::Kernel if history.system == SystemKind::Windows => {
+                lines.push(version(update, "Changed in between: Windows build"));
+            }
             UpdateKind::Kernel => lines.push(version(update, "Changed in between: kernel")),
             UpdateKind::ServiceManager => lines.push(version(update, "Changed in between: systemd")),
             _ => {}
@@ -182,26 +189,43 @@ fn update_lines(change: &BootChange) -> Vec<String> {
         }
     }
     if lines.is_empty() {
-        lines.push("The journal has no update between the two boots; check the log of the package manager.".to_owned());
+        lines.push(
+            match history.system {
+                SystemKind::Windows => {
+                    "Check the update history of Windows for what was installed between the two boots."
+                }
+                _ => "The journal has no update between the two boots; check the log of the package manager.",
+            }
+            .to_owned(),
+        );
     }
     lines.truncate(MAX_UPDATES_NAMED);
     lines
 }
 
 /// The parts of a boot, each with its column.
-const PARTS: [(&str, &str, PhaseName); 5] = [
+const PARTS: [(&str, &str, PhaseName); 10] = [
     ("firmware_ns", "firmware", PhaseName::Firmware),
     ("loader_ns", "loader", PhaseName::Loader),
     ("kernel_ns", "kernel", PhaseName::Kernel),
     ("initrd_ns", "initrd", PhaseName::Initrd),
     ("user_space_ns", "user space", PhaseName::UserSpace),
+    ("pre_smss_ns", "PreSMSS", PhaseName::PreSmss),
+    ("smss_init_ns", "SMSSInit", PhaseName::SmssInit),
+    ("winlogon_init_ns", "WinLogonInit", PhaseName::WinLogonInit),
+    ("explorer_init_ns", "ExplorerInit", PhaseName::ExplorerInit),
+    ("post_boot_ns", "PostBoot", PhaseName::PostBoot),
 ];
 
 fn notes(history: &BootHistory) -> Vec<String> {
     let mut notes = Vec::new();
     let unfinished = (history.boots.len() - compared_count(history)) as u64;
     if unfinished > 0 {
-        notes.push(format!("Not compared: {} that did not finish.", counted(unfinished, "boot")));
+        let reason = match history.system {
+            SystemKind::Windows => "of which Windows wrote no account, or after an installation",
+            _ => "that did not finish",
+        };
+        notes.push(format!("Not compared: {} {reason}.", counted(unfinished, "boot")));
     }
     if history.other_machine_boots > 0 {
         notes.push(format!("Not compared: {} of other computers.", counted(history.other_machine_boots, "boot")));
@@ -223,7 +247,9 @@ pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
                 second_or_dash(boot.first_unix_ns),
             )
         })
-        .name("kernel", "kernel", 32, |boot| Value::text(&boot.kernel))
+        .name("kernel", if history.system == SystemKind::Windows { "build" } else { "kernel" }, 32, |boot| {
+            Value::text(&boot.kernel)
+        })
         .quantity("startup_ns", "total", |boot| duration_value(boot.startup_ns));
     for (name, title, phase) in PARTS {
         let phase_ns = move |boot: &HistoricBoot| {
@@ -246,6 +272,7 @@ pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
                             more_or_less(change.difference_ns)
                         )
                     }
+                    (None, None) if history.system == SystemKind::Windows => "not measured".to_owned(),
                     (None, None) => "did not finish".to_owned(),
                     (None, Some(_)) => String::new(),
                 },
