@@ -57,7 +57,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
 }
 
 /// Corrects starts that are only known from messages. Both times of such a start are late, so the duration is corrected
-/// by moving one of them earlier: the end if the start took too long, otherwise the begin.
+/// by moving one of them earlier: the end if the start took too long, otherwise the start.
 pub(super) fn apply(assembly: &mut Assembly, properties: StringId) {
     let mut blamed = std::mem::take(&mut assembly.blamed);
     let mut nearest: HashMap<StringId, (u64, usize)> = HashMap::new();

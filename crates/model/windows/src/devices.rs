@@ -75,7 +75,7 @@ pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(id, _)| (KERNEL_PNP, id))
 }
 
-/// Returns the begin or end of a phase.
+/// Returns the start or end of a phase.
 fn edge_of(phase: &mut [Option<i64>; 2], edge: Edge) -> &mut Option<i64> {
     let [begin, end] = phase;
     match edge {

@@ -70,7 +70,7 @@ struct Cycle {
     open_callbacks: Vec<(String, usize)>,
     /// Error code, if the cycle was aborted.
     status: Option<u32>,
-    /// True if the begin and the end were inferred: kernels before 4.19 log neither, so the cycle starts with the first
+    /// True if the start and the end were inferred: kernels before 4.19 log neither, so the cycle starts with the first
     /// logged step and ends when tasks restart.
     is_inferred: bool,
     /// Lines that bound the suspend and resume of devices.
