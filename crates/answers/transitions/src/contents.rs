@@ -26,7 +26,9 @@ pub(crate) fn describe_instead(trace: &Trace, requested: TransitionKind) -> Cont
     let processes_started = count(|start, _| start.is_some());
     let processes_ended = count(|_, end| end.is_some());
     let length = Duration::from_ns(trace.length_ns());
-    let mut description = if trace.processes.is_empty() {
+    let mut description = if !trace.channels.is_empty() {
+        format!("event logs of a boot of {length}")
+    } else if trace.processes.is_empty() {
         format!("no process events were recorded in {length}")
     } else {
         let noun = if processes_started == 1 { "process" } else { "processes" };
@@ -35,7 +37,9 @@ pub(crate) fn describe_instead(trace: &Trace, requested: TransitionKind) -> Cont
     let has_milestone =
         |name: &str| trace.strings.find(name).is_some_and(|name| trace.milestones.iter().any(|row| row.name == name));
     let has_activity = |kind: ActivityKind| trace.activities.iter().any(|row| row.kind == kind);
-    let looks_like = if requested != TransitionKind::Suspend
+    let looks_like = if !trace.channels.is_empty() {
+        None
+    } else if requested != TransitionKind::Suspend
         && (has_activity(ActivityKind::PowerPhase) || has_activity(ActivityKind::PowerTransition))
     {
         Some(("sleep", "suspend"))

@@ -15,6 +15,7 @@ pub mod model;
 mod named_phase;
 pub mod overview;
 mod registry;
+pub mod reported_delays;
 mod search;
 pub mod shutdown;
 pub mod suspend;

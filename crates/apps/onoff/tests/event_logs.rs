@@ -194,7 +194,7 @@ fn delays_belong_to_the_boot_with_the_same_start() {
         .collect();
     assert_eq!(delays, [("service", "SlowSvc", 12_500, 5_000), ("application", "updater.exe", 9_000, 4_000)]);
     let text = text_of(logs);
-    assert!(text.contains("Reported by Windows") && text.contains("the boot would not be faster"), "{text}");
+    assert!(text.contains("Reported by Windows") && text.contains("transition would not be faster"), "{text}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod boot_history;
 mod call_graphs;
 mod event_logs;
+mod event_logs_off;
 mod large_recordings;
 mod linux_counts;
 mod linux_sleeps;

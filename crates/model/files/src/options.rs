@@ -19,6 +19,8 @@ pub struct Options {
     pub limits: Limits,
     /// Boot to read from a recording of several boots: see [`onoff_sources::Options::boot`].
     pub boot: Option<String>,
+    /// What is asked of a recording of several boots: see [`onoff_sources::Options::purpose`].
+    pub purpose: onoff_sources::Purpose,
     /// Size of large tables kept in memory, in bytes; 1 GiB if `None`. Larger tables are spilled to a file; at most
     /// half this size of that file is in memory at a time.
     pub tables_in_memory_bytes: Option<usize>,
@@ -37,6 +39,7 @@ impl Options {
             driver_files: if self.drivers.is_empty() { None } else { Some(drivers::read(&self.drivers)?) },
             limits: self.limits,
             boot: self.boot.clone(),
+            purpose: self.purpose,
             spill_store: Some(Arc::new(SpillFile::new(self.tables_in_memory_bytes.unwrap_or(DEFAULT_IN_MEMORY_BYTES)))),
             progress: self.progress.clone(),
         })
@@ -51,6 +54,7 @@ impl std::fmt::Debug for Options {
             .field("drivers", &self.drivers)
             .field("limits", &self.limits)
             .field("boot", &self.boot)
+            .field("purpose", &self.purpose)
             .field("tables_in_memory_bytes", &self.tables_in_memory_bytes)
             .field("progress", &self.progress.is_some())
             .finish()

@@ -25,6 +25,18 @@ pub struct NamedBytes {
     pub bytes: Vec<u8>,
 }
 
+/// What a recording with several boots is read for. Without an explicit choice, this selects the boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// Anything about the boot itself.
+    #[default]
+    Boot,
+    /// The shutdown at the end of a boot.
+    Shutdown,
+    /// The sleeps within a boot.
+    Sleep,
+}
+
 /// Options for reading a recording.
 #[derive(Clone, Default)]
 pub struct Options {
@@ -39,6 +51,8 @@ pub struct Options {
     /// `journalctl --list-boots`, 0 for the last boot and -1 for the boot before it. `None` for the boot that the other
     /// files belong to, or the last boot if there are no other files.
     pub boot: Option<String>,
+    /// The question, which selects a boot of event logs if `boot` is `None`.
+    pub purpose: Purpose,
     /// Destination for tables that exceed the memory budget; `None` to keep everything in memory.
     pub spill_store: Option<Arc<dyn SpillStore>>,
     /// Called periodically while reading, from any thread.
@@ -62,6 +76,7 @@ impl std::fmt::Debug for Options {
             .field("driver_files", &self.driver_files)
             .field("limits", &self.limits)
             .field("boot", &self.boot)
+            .field("purpose", &self.purpose)
             .field("spill_store", &self.spill_store)
             .field("progress", &self.progress.is_some())
             .finish()

@@ -36,7 +36,7 @@ impl RecordingKind {
     pub const fn read_by(self) -> &'static str {
         match self {
             Self::EventTraceLog => "'onoff boot', 'onoff info' or 'onoff events'",
-            Self::WindowsEventLogs => "'onoff boot', 'onoff compare' or 'onoff info'",
+            Self::WindowsEventLogs => "'onoff boot', 'onoff shutdown', 'onoff suspend' or 'onoff compare'",
             Self::NetworkCapture => "'onoff netboot'",
             Self::FileOperations => "'onoff io' or 'onoff files'",
             Self::Linux => "'onoff boot', 'onoff shutdown', 'onoff suspend' or 'onoff info'",

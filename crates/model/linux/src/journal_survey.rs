@@ -267,6 +267,7 @@ impl JournalSurvey {
                 last_unix_ns: ns(boot.last_realtime_us),
                 entries: boot.entries,
                 started: boot.started,
+                fast_startup: false,
                 stopped: boot.stopped,
                 read: self.selected == Some(index),
             })

@@ -45,7 +45,7 @@ pub use onoff_input::bytes::{Bytes, Truncation};
 pub use onoff_input::error::Error;
 pub use onoff_input::event_filter::{EventFilter, StreamResult};
 pub use onoff_input::opened::{Files, SourceFile};
-pub use onoff_input::options::{NamedBytes, Options, Progress};
+pub use onoff_input::options::{NamedBytes, Options, Progress, Purpose};
 pub use onoff_input::sniff::{Content, KnownKind, Packing, RecordingKind, SNIFF_LEN, sniff};
 pub use onoff_input::store::{Sink, Store};
 pub use onoff_input::unpack::Limits;

@@ -63,7 +63,7 @@ pub use tables::*;
 pub use time_index::{RunningThread, SwitchRange, TimeIndex};
 pub use utc::CivilTime;
 pub use values::{SpillStore, Spilled, Values};
-pub use windows_account::{LogChannel, WindowsAccount};
+pub use windows_account::{LogChannel, LoggedEnd, ShutdownAccount, ShutdownRequest, UncleanEnd, WindowsAccount};
 pub use windows_release::windows_release;
 
 use std::sync::Arc;
@@ -107,6 +107,8 @@ pub struct RecordedBoot {
     pub entries: u64,
     /// Whether the start completed: the service manager reported it, or Windows got as far as running services.
     pub started: bool,
+    /// Whether it is a fast startup: the kernel resumed from a memory image that the shutdown before it wrote.
+    pub fast_startup: bool,
     /// Whether the end was orderly, as in a shutdown.
     pub stopped: bool,
     /// Whether the tables contain this boot.
@@ -278,6 +280,8 @@ pub struct Trace {
     pub driver_files: Option<Vec<DriverFile>>,
     /// Windows' own account of the boot, from its event log; `None` if there is none.
     pub windows_account: Option<WindowsAccount>,
+    /// How the boot ended; `None` for recordings other than event logs.
+    pub logged_end: Option<LoggedEnd>,
     /// The channels of the event logs, by name; empty for other recordings.
     pub channels: Vec<LogChannel>,
     /// Event counts by provider and kind, if requested.

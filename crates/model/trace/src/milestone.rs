@@ -72,6 +72,16 @@ pub const ACCOUNT_SHELL_START: &str = "windows_account.shell_start";
 pub const ACCOUNT_DESKTOP: &str = "windows_account.desktop";
 /// Windows' own account of a boot: PostBoot ends.
 pub const ACCOUNT_IDLE: &str = "windows_account.idle";
+/// Windows' own account of a shutdown: it starts, and so does UserSession.
+pub const ACCOUNT_SHUTDOWN_START: &str = "windows_account.shutdown_start";
+/// Windows' own account of a shutdown: UserSession ends.
+pub const ACCOUNT_USER_SESSION_END: &str = "windows_account.user_session_end";
+/// Windows' own account of a shutdown: SystemSession ends.
+pub const ACCOUNT_SYSTEM_SESSION_END: &str = "windows_account.system_session_end";
+/// Windows' own account of a shutdown: KernelShutdown ends.
+pub const ACCOUNT_SHUTDOWN_END: &str = "windows_account.shutdown_end";
+/// The event log service stops, as part of a shutdown.
+pub const EVENT_LOG_STOP: &str = "event_log.stop";
 /// The clock was set; value = change in ms.
 pub const CLOCK_SET: &str = "clock.set";
 /// Reason for setting the clock, from the same event; value 1 by a program or the time service, 2 after a sleep, others

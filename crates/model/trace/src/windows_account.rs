@@ -1,4 +1,4 @@
-//! What Windows itself wrote about a boot, and which logs say so.
+//! What Windows itself wrote about a boot and its end, and which logs say so.
 
 use serde::Serialize;
 
@@ -50,6 +50,79 @@ pub struct WindowsAccount {
     pub is_after_installation: bool,
     /// True if Windows judged the boot slower than earlier ones.
     pub is_degradation: bool,
+    /// The record.
+    pub event: String,
+}
+
+/// How a boot ended, according to the event logs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoggedEnd {
+    /// Windows' own account of the shutdown; `None` if the logs have none.
+    pub account: Option<ShutdownAccount>,
+    /// Who requested the shutdown; `None` if no request was recorded.
+    pub request: Option<ShutdownRequest>,
+    /// What the next boot recorded about an end without a shutdown.
+    pub unclean_end: Option<UncleanEnd>,
+}
+
+/// Windows' own account of a shutdown: event 200 of Diagnostics-Performance, which the next boot writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ShutdownAccount {
+    /// `ShutdownTime`: the sum of the next three, ns.
+    pub shutdown_ns: i64,
+    /// `ShutdownUserSessionTime`: UserSession, ns.
+    pub user_session_ns: i64,
+    /// `ShutdownSystemSessionsTime`: SystemSession, ns.
+    pub system_session_ns: i64,
+    /// `ShutdownKernelTime`: KernelShutdown, ns.
+    pub kernel_ns: i64,
+    /// `ShutdownUserPolicyTime`: Group Policy of the user, ns; part of UserSession.
+    pub user_policy_ns: Option<i64>,
+    /// `ShutdownUserProfilesTime`: saving the user's profile, ns; part of UserSession.
+    pub user_profiles_ns: Option<i64>,
+    /// `ShutdownPreShutdownNotificationsTime`: services that are notified first, ns; part of SystemSession.
+    pub pre_shutdown_ns: Option<i64>,
+    /// `ShutdownServicesTime`: all other services, ns; part of SystemSession.
+    pub services_ns: Option<i64>,
+    /// True if Windows judged the shutdown slower than earlier ones.
+    pub is_degradation: bool,
+    /// The record.
+    pub event: String,
+}
+
+/// The last request to shut down that was recorded in a boot (`User32`, event 1074).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ShutdownRequest {
+    /// When it was recorded, ns.
+    pub time_ns: i64,
+    /// Path of the program, followed by the computer in parentheses.
+    pub program: String,
+    /// Account on whose behalf the program made the request.
+    pub user: String,
+    /// Reason in the language of that Windows.
+    pub reason: String,
+    /// Reason code, hexadecimal.
+    pub reason_code: String,
+    /// Comment of the program or person; empty for none.
+    pub comment: String,
+    /// The record.
+    pub event: String,
+}
+
+/// The end of a boot without a shutdown, as the next boot recorded it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UncleanEnd {
+    /// Code of the bug check; 0 if Windows did not crash or could not record it: power was lost, or the computer was
+    /// reset. `None` if only the log service noticed the end.
+    pub bugcheck_code: Option<u64>,
+    /// True if the power button was pressed shortly before.
+    pub is_power_button_pressed: bool,
+    /// True if the computer was about to sleep or to resume.
+    pub is_sleep_in_progress: bool,
     /// The record.
     pub event: String,
 }

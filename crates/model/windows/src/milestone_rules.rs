@@ -3,8 +3,8 @@
 use onoff_trace::milestone as name;
 
 use super::phase_events::{
-    Event, KERNEL_BOOT, KERNEL_GENERAL, KERNEL_PNP, KERNEL_POWER, PERF_TRACK, PhaseEvent, Provider, READY_BOOST,
-    SERVICES, SHELL_CORE, WININIT, WINLOGON,
+    Event, KERNEL_BOOT, KERNEL_GENERAL, KERNEL_PNP, KERNEL_POWER, PERF_TRACK, POWER_TROUBLESHOOTER, PhaseEvent,
+    Provider, READY_BOOST, SERVICES, SHELL_CORE, WININIT, WINLOGON,
 };
 
 /// Source of a milestone's value.
@@ -17,6 +17,8 @@ pub(super) enum Value {
     Milliseconds(&'static str),
     /// A field in milliseconds, for a milestone in nanoseconds; ignored if greater than another nonzero field.
     MillisecondsUpTo(&'static str, &'static str),
+    /// A field in milliseconds, for a milestone in nanoseconds; 0 means that the time was not recorded.
+    NonzeroMilliseconds(&'static str),
     /// A field in microseconds, for a milestone in nanoseconds.
     Microseconds(&'static str),
     /// A field in kibibytes, for a milestone in bytes.
@@ -38,7 +40,9 @@ pub(super) enum Detail {
 }
 
 use Detail::{Field, Literal};
-use Value::{ClockStep, FileTime, Kibibytes, Microseconds, Milliseconds, MillisecondsUpTo, Nothing, Number};
+use Value::{
+    ClockStep, FileTime, Kibibytes, Microseconds, Milliseconds, MillisecondsUpTo, NonzeroMilliseconds, Nothing, Number,
+};
 
 /// Event, milestone, quantity, detail.
 pub(super) type Rule = (Provider, u16, &'static str, Value, Detail);
@@ -137,6 +141,17 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_POWER, 130, name::FIRMWARE_SUSPEND_END, Milliseconds("SuspendEnd"), Detail::None),
     (KERNEL_POWER, 131, name::FIRMWARE_RESUME_TIME, Milliseconds("FullResume"), Detail::None),
     (KERNEL_POWER, 131, name::FIRMWARE_RESUME_AVERAGE, Milliseconds("AverageResume"), Detail::None),
+    // The resume's own account, in the System log.
+    (POWER_TROUBLESHOOTER, 1, name::POWER_BEGIN_UTC, FileTime("SleepTime"), Detail::None),
+    (POWER_TROUBLESHOOTER, 1, name::POWER_END_UTC, FileTime("WakeTime"), Detail::None),
+    (POWER_TROUBLESHOOTER, 1, name::POWER_SUSPEND_TIME, Milliseconds("SleepDuration"), Detail::None),
+    (POWER_TROUBLESHOOTER, 1, name::POWER_RESUME_TIME, Milliseconds("WakeDuration"), Detail::None),
+    (POWER_TROUBLESHOOTER, 1, name::POWER_DRIVER_WAKE_TIME, Milliseconds("DriverInitDuration"), Detail::None),
+    (POWER_TROUBLESHOOTER, 1, name::POWER_FIRMWARE_TIME, NonzeroMilliseconds("BiosInitDuration"), Detail::None),
+    (POWER_TROUBLESHOOTER, 1, name::POWER_HIBERNATE_WRITE_TIME, Milliseconds("HiberWriteDuration"), Detail::None),
+    (POWER_TROUBLESHOOTER, 1, name::POWER_HIBERNATE_READ_TIME, Milliseconds("HiberReadDuration"), Detail::None),
+    (POWER_TROUBLESHOOTER, 1, name::POWER_HIBERNATE_PAGES, Number("HiberPagesWritten"), Detail::None),
+    (POWER_TROUBLESHOOTER, 1, name::WAKE_SOURCE, Nothing, Field("WakeSourceText")),
     (KERNEL_POWER, 506, name::STANDBY_ENTER, Number("Reason"), Detail::None),
     (KERNEL_POWER, 507, name::STANDBY_EXIT, Number("Reason"), Detail::None),
     (KERNEL_POWER, 507, name::STANDBY_TIME, Microseconds("DurationInUs"), Detail::None),
@@ -198,7 +213,7 @@ pub(super) const VALUE_REQUIRED: &[&str] = &[
 ];
 
 /// Events whose older versions have only some of these values, or for which some firmware omits a value.
-pub(super) const VALUE_OPTIONAL: [Event; 7] = [
+pub(super) const VALUE_OPTIONAL: [Event; 8] = [
     (WINLOGON, 5007),
     (PERF_TRACK, 1500),
     (KERNEL_BOOT, 30),
@@ -206,6 +221,7 @@ pub(super) const VALUE_OPTIONAL: [Event; 7] = [
     (KERNEL_POWER, 1),
     (KERNEL_POWER, 121),
     (KERNEL_POWER, 507),
+    (POWER_TROUBLESHOOTER, 1),
 ];
 
 /// Reads a value in the unit of its milestone.
@@ -219,6 +235,7 @@ pub(super) fn value(value: Value, event: &PhaseEvent<'_>) -> Option<i64> {
             let limit = event.number(limit).filter(|&limit| limit > 0).unwrap_or(u64::MAX);
             event.number(field).filter(|&number| number <= limit).and_then(|_| scaled(field, 1_000_000))
         }
+        NonzeroMilliseconds(field) => scaled(field, 1_000_000).filter(|&ns| ns != 0),
         Microseconds(field) => scaled(field, 1_000),
         Kibibytes(field) => scaled(field, 1_024),
         FileTime(field) => event.number(field).and_then(unix_ns),

@@ -6,7 +6,7 @@ use onoff_trace::milestone as name;
 use onoff_trace::{Milestone, Milestones, StringId};
 
 use super::milestone_rules::{Detail, RULES, VALUE_OPTIONAL, VALUE_REQUIRED, value};
-use super::phase_events::{Event, KERNEL_PNP, PhaseEvent, WINLOGON};
+use super::phase_events::{Event, KERNEL_PNP, POWER_TROUBLESHOOTER, PhaseEvent, WINLOGON};
 use super::texts::Texts;
 
 #[derive(Debug, Default)]
@@ -22,6 +22,9 @@ const LOADER_TIMES: Event = (KERNEL_PNP, 204);
 const SHELL_COMMANDS: Event = (WINLOGON, 9);
 
 const SHELL_LAUNCH: Event = (WINLOGON, 5005);
+
+/// A resume. Without any duration, the sleeping computer only woke in order to hibernate.
+const RESUME: Event = (POWER_TROUBLESHOOTER, 1);
 
 /// Returns the events that are milestones or complement one.
 pub(super) fn events() -> impl Iterator<Item = Event> {
@@ -57,6 +60,9 @@ impl MilestoneTracker {
         if event.is(SHELL_LAUNCH) {
             let command = self.shell_command;
             self.push(event, name::SHELL_LAUNCH, command, None, texts);
+            return Some(());
+        }
+        if event.is(RESUME) && ["SleepDuration", "WakeDuration"].iter().all(|name| event.number(name) == Some(0)) {
             return Some(());
         }
         let mut outcome = Some(());

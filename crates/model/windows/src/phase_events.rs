@@ -48,6 +48,7 @@ providers! {
     DOTNET_RUNTIME = 0xe13c0d23_ccbc_4e12_931b_d9cc2eee27e4, "Microsoft-Windows-DotNETRuntime";
     DOTNET_RUNDOWN = 0xa669021c_c450_4609_a035_5af59af4df18, "Microsoft-Windows-DotNETRuntimeRundown";
     GROUP_POLICY = 0xaea1b4fa_97d1_45f2_a64c_4d69fffd92c9, "Microsoft-Windows-GroupPolicy";
+    POWER_TROUBLESHOOTER = 0xcdc05e28_c449_49c6_b9d2_88cf761644df, "Microsoft-Windows-Power-Troubleshooter";
     USER_PROFILES = 0x89b1e9f0_5aff_44a6_9b44_0a07a7ce5845, "Microsoft-Windows-User Profiles Service";
 }
 

@@ -80,6 +80,24 @@ impl LogRecord {
     }
 }
 
+/// Writes one file per channel, named as Windows names them, in a folder `logs`. Numbers the records of each channel in
+/// the given order.
+#[must_use]
+pub fn log_folder(records: &[LogRecord]) -> Vec<(String, Vec<u8>)> {
+    let mut channels: Vec<(&str, Vec<LogRecord>)> = Vec::new();
+    for record in records {
+        let index = channels.iter().position(|(name, _)| *name == record.channel).unwrap_or_else(|| {
+            channels.push((&record.channel, Vec::new()));
+            channels.len() - 1
+        });
+        let records = &mut channels[index].1;
+        records.push(LogRecord { number: records.len() as u64 + 1, ..record.clone() });
+    }
+    let files =
+        channels.iter().map(|(name, records)| (format!("logs/{}.evtx", name.replace('/', "%4")), evtx(records)));
+    files.collect()
+}
+
 /// The records as an `.evtx` file, in the given order.
 ///
 /// # Panics

@@ -50,10 +50,14 @@ pub enum Rule {
         /// File name of the next program.
         program: String,
     },
-    /// A field of Windows' own account of the boot (event 100 of Diagnostics-Performance).
+    /// A field of Windows' own account of the boot or shutdown (events 100 and 200 of Diagnostics-Performance).
     WindowsAccount { field: &'static str },
     /// The record of the kernel's start in the System log.
     KernelStartRecord,
+    /// The event log service stops, in the middle of a shutdown.
+    EventLogStops,
+    /// The wall clock stopped for the sleep; the first record after the sleep still has that time.
+    ClockStopped,
     /// A unit was reached.
     UnitReached { unit: String },
     /// The requested action was restart.

@@ -26,7 +26,7 @@ impl Display for Rule {
                 write!(formatter, "from the {ordinal_text} start of csrss.exe to the start of {program}")?;
                 formatter.write_str(" (an upper bound: includes starting csrss.exe)")
             }
-            Self::WindowsAccount { field } => write!(formatter, "{field} in Windows' own account of the boot"),
+            Self::WindowsAccount { field } => write!(formatter, "{field} in Windows' own account"),
             Self::UnitReached { unit } => write!(formatter, "{unit} reached"),
             Self::KindKernelRestarts { event } => write!(formatter, "the requested action was restart ({event})"),
             Self::KindKernelPowersOff { event } => write!(formatter, "the requested action was power-off ({event})"),
@@ -78,6 +78,8 @@ impl Rule {
             Self::None => "",
             Self::NotFound => "no rule matched",
             Self::KernelStartRecord => "the record of the kernel's start in the System log",
+            Self::ClockStopped => "the time at which the wall clock stopped, from the first record after the sleep",
+            Self::EventLogStops => "the stop of the event log service, in the middle of the shutdown",
             Self::ImageWithinSleep => {
                 "the restored kernel did not run during the write or the read; the time asleep includes writing the image, power-off, firmware, loader, \
                  and the kernel that read the image"

@@ -12,9 +12,10 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
+use crate::reported_delays::reported_delays;
 use crate::{Phase, PhaseName};
 use crate::{PhaseInterval, TransitionKind, Variant, losses_affecting};
-use onoff_trace::{SystemKind, TableName, TableSet, Trace};
+use onoff_trace::{ReportedTransition, SystemKind, TableName, TableSet, Trace};
 
 pub use fast_startup::fast_startup;
 pub use report::*;
@@ -140,7 +141,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         logon: session::logon(trace, &options.shell, (kernel_ns, path.desktop_ready.time_ns)),
         video: session::video(trace),
         windows_account: trace.windows_account.clone(),
-        reported_delays: session::reported_delays(trace),
+        reported_delays: reported_delays(trace, ReportedTransition::Boot),
         channels: trace.channels.clone(),
         startup_applications: startup::startup_applications(trace, &phases),
         read_ahead: session::read_ahead(trace),

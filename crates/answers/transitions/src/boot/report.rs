@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::Transition;
+use crate::reported_delays::NamedDelay;
 use onoff_network::report::NetbootReport;
 use onoff_trace::{LogChannel, Losses, WindowsAccount};
 use serde::Serialize;
@@ -153,31 +154,6 @@ impl ReadAhead {
     /// Boots after which ReadyBoot counts as trained: in table 4 of the Microsoft paper, boots after the third do not
     /// get faster.
     pub const TRAINED_BOOTS: i64 = 3;
-}
-
-/// A delay that Windows itself reported (events 101 to 110 of Diagnostics-Performance).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct NamedDelay {
-    /// What Windows names as the cause, e.g. `application`.
-    pub cause: &'static str,
-    /// Name, e.g. the file name of a program.
-    pub name: String,
-    /// Friendly name, in the language of that Windows; empty for none.
-    pub friendly_name: String,
-    /// File version; empty for none.
-    pub version: String,
-    /// Path; empty for none.
-    pub path: String,
-    /// Company; empty for none.
-    pub company: String,
-    /// Time that the cause took, ns.
-    pub total_ns: i64,
-    /// Time beyond what Windows allows for such a cause, ns. Causes overlap, so these times do not add up, and the boot
-    /// would not be faster by that time.
-    pub excess_ns: i64,
-    /// The record.
-    pub event: String,
 }
 
 /// A Windows boot.

@@ -2,7 +2,7 @@
 
 use onoff_trace::{Activity, ActivityKind, Trace, milestone};
 
-use super::report::{GroupPolicy, Logon, NamedDelay, ReadAhead, TrainingState, VideoInitialization};
+use super::report::{GroupPolicy, Logon, ReadAhead, TrainingState, VideoInitialization};
 use onoff_evidence::activity::{activities_of_kind, sort_longest_first};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Certainty, DerivedInterval};
@@ -100,28 +100,6 @@ pub(super) fn group_policy(trace: &Trace) -> GroupPolicy {
         scripts: longest_first(ActivityKind::GroupPolicyScript),
         network_waits: longest_first(ActivityKind::GroupPolicyNetworkWait),
     }
-}
-
-/// Returns the delays that Windows reported, longest excess first.
-pub(super) fn reported_delays(trace: &Trace) -> Vec<NamedDelay> {
-    let text = |id| trace.text(id).to_owned();
-    let mut delays: Vec<NamedDelay> = trace
-        .reported_delays
-        .iter()
-        .map(|row| NamedDelay {
-            cause: row.cause.as_str(),
-            name: text(row.name),
-            friendly_name: text(row.friendly_name),
-            version: text(row.version),
-            path: text(row.path),
-            company: text(row.company),
-            total_ns: row.total_ns,
-            excess_ns: row.excess_ns,
-            event: text(row.event),
-        })
-        .collect();
-    delays.sort_by_key(|delay| std::cmp::Reverse(delay.excess_ns));
-    delays
 }
 
 /// Describes ReadyBoot and its training state.

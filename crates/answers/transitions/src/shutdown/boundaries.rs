@@ -7,6 +7,7 @@ use crate::Variant;
 use onoff_trace::{Activity, ActivityKind, NotificationKind, Trace, milestone, shutdown_step};
 
 use super::exits::Burst;
+use crate::desktop::account;
 use crate::search::{Match, Search, first_milestone, first_of, milestones};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
@@ -70,13 +71,17 @@ impl<'a> Events<'a> {
             sessions: rows(ActivityKind::SessionShutdown),
             steps: rows(ActivityKind::ShutdownStep),
             kernel_steps: rows(ActivityKind::KernelShutdownStep),
-            image_write: image_write(trace),
+            // Event logs assign a shutdown that writes a memory image to the fast startup after it.
+            image_write: image_write(trace).filter(|_| trace.logged_end.is_none()),
         }
     }
 
     /// Returns whether any event belongs to a shutdown.
     pub(super) fn contain_shutdown(&self) -> bool {
-        !self.sessions.is_empty()
+        let in_logs = [milestone::ACCOUNT_SHUTDOWN_START, milestone::SHUTDOWN_ACTION, milestone::SYSTEM_STOP];
+        let is_recorded = |name: &&str| milestones(self.trace, name).next().is_some();
+        self.trace.logged_end.is_some() && in_logs.iter().any(is_recorded)
+            || !self.sessions.is_empty()
             || !self.steps.is_empty()
             || !self.kernel_steps.is_empty()
             || self.burst.is_some()
@@ -171,6 +176,13 @@ impl<'a> Events<'a> {
                 }),
                 Search::inferred(Rule::KernelFirstStep, |_| self.start_of(self.kernel_steps.first().copied())),
                 Search::inferred(Rule::FirstProcessEnds, |_| Some((self.burst?.first_ns, "Process/End".to_owned()))),
+                account(self.trace, milestone::ACCOUNT_SHUTDOWN_START, "ShutdownStartTime"),
+                Search::inferred(Rule::EventLogStops, |from_ns| {
+                    first_milestone(self.trace, milestone::EVENT_LOG_STOP, from_ns)
+                }),
+                Search::inferred(Rule::KernelRecordsAction, |from_ns| {
+                    first_milestone(self.trace, milestone::SHUTDOWN_ACTION, from_ns)
+                }),
             ],
             0,
         )
@@ -237,6 +249,7 @@ impl<'a> Events<'a> {
                     let (first_exit_ns, _) = user_exits()?;
                     Some((first_exit_ns, "Process/End".to_owned()))
                 }),
+                account(self.trace, milestone::ACCOUNT_SHUTDOWN_START, "ShutdownStartTime"),
             ],
             from_ns,
         );
@@ -262,6 +275,7 @@ impl<'a> Events<'a> {
                     let (_, last_exit_ns) = user_exits()?;
                     Some((last_exit_ns, "Process/End".to_owned()))
                 }),
+                account(self.trace, milestone::ACCOUNT_USER_SESSION_END, "ShutdownUserSessionTime"),
             ],
             start_ns,
         );
@@ -299,6 +313,7 @@ impl<'a> Events<'a> {
                     let (_, last_user_exit_ns) = self.burst?.users?;
                     Some((last_user_exit_ns.max(from_ns), "Process/End".to_owned()))
                 }),
+                account(self.trace, milestone::ACCOUNT_USER_SESSION_END, "ShutdownUserSessionTime"),
             ],
             from_ns,
         );
@@ -322,6 +337,7 @@ impl<'a> Events<'a> {
                     let last_exit_ns = last_host_exit().filter(|&time_ns| time_ns >= from_ns)?;
                     Some((last_exit_ns, "Process/End".to_owned()))
                 }),
+                account(self.trace, milestone::ACCOUNT_SYSTEM_SESSION_END, "ShutdownSystemSessionsTime"),
             ],
             start_ns,
         );
@@ -340,6 +356,7 @@ impl<'a> Events<'a> {
                 Search::measured(Rule::KernelFirstStep, |from_ns| {
                     self.start_of(self.kernel_steps.first().copied()).filter(|&(time_ns, _)| time_ns >= from_ns)
                 }),
+                account(self.trace, milestone::ACCOUNT_SYSTEM_SESSION_END, "ShutdownSystemSessionsTime"),
                 Search::inferred(Rule::KernelRecordsAction, |from_ns| {
                     first_milestone(self.trace, milestone::SHUTDOWN_ACTION, from_ns)
                         .or_else(|| first_milestone(self.trace, milestone::SYSTEM_STOP, from_ns))
@@ -359,9 +376,13 @@ impl<'a> Events<'a> {
         let last_step = later_steps().max_by_key(|row| row.end_ns).copied();
         let rule = if last_step.is_some() { Rule::KernelLastStepEnds } else { Rule::KernelOrderlyShutdownEnds };
         let ends = first_of(
-            &[Search::measured(rule, |from_ns| {
-                self.end_of(last_step.or(orderly_part).filter(|_| all_ended)).filter(|&(time_ns, _)| time_ns >= from_ns)
-            })],
+            &[
+                Search::measured(rule, |from_ns| {
+                    let last_step = last_step.or(orderly_part).filter(|_| all_ended);
+                    self.end_of(last_step).filter(|&(time_ns, _)| time_ns >= from_ns)
+                }),
+                account(self.trace, milestone::ACCOUNT_SHUTDOWN_END, "ShutdownKernelTime"),
+            ],
             start_ns,
         );
         (starts, ends)

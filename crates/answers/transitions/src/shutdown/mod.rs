@@ -16,8 +16,8 @@ mod tests;
 use crate::losses_affecting;
 use crate::{Phase, PhaseName};
 use onoff_trace::{
-    ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, SystemKind, TableName, TableSet, Trace,
-    shutdown_step,
+    ActivityKind, LoggedEnd, PowerRequestKind, PowerRequestScope, ReportedTransition, ServiceChange, SystemKind,
+    TableName, TableSet, Trace, shutdown_step,
 };
 
 pub use report::*;
@@ -25,6 +25,7 @@ pub use services::{LATER_TIME_OUT_NS, VISTA_TIME_OUT_NS, WINDOWS_7_TIME_OUT_NS};
 pub use sessions::{APPLICATION_TIME_OUT_NS, FORCED_END_TIME_OUT_NS, FORCED_QUERY_TIME_OUT_NS};
 
 use crate::Variant;
+use crate::reported_delays::reported_delays;
 use crate::usage;
 use crate::{TransitionKind, contents};
 use boundaries::{Events, ShutdownBoundaries};
@@ -47,6 +48,7 @@ pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Activities,
     TableName::Notifications,
     TableName::PowerRequests,
+    TableName::ReportedDelays,
 ]);
 
 /// The tables that boundary rules read.
@@ -85,6 +87,7 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         sort_longest_first(&mut activities);
         activities
     };
+    let logged_end = trace.logged_end.clone().unwrap_or_default();
     let details = WindowsShutdown {
         variant_rule: boundaries.variant_rule.clone(),
         longest: None,
@@ -103,6 +106,10 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         kernel_steps: activities(ActivityKind::KernelShutdownStep),
         devices: devices(trace, &boundaries),
         exits: exits::exits(trace, from_ns),
+        windows_account: logged_end.account,
+        request: logged_end.request,
+        reported_delays: reported_delays(trace, ReportedTransition::Shutdown),
+        channels: trace.channels.clone(),
         starts: boundaries.starts.clone(),
         ends: boundaries.ends.clone(),
     };
@@ -136,8 +143,12 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
 
 fn not_a_shutdown(trace: &Trace) -> NoShutdown {
     let contents = contents::describe_instead(trace, TransitionKind::Shutdown);
+    let reason = match &trace.logged_end {
+        Some(end) => logged_reason(trace, end),
+        None => "no request to an application, service or the kernel to end, and no burst of process exits".to_owned(),
+    };
     NoShutdown {
-        reason: "no request to an application, service or the kernel to end, and no burst of process exits".to_owned(),
+        reason,
         found: contents.found,
         recorder: trace.recorder.clone(),
         duration_ns: trace.duration_ns,
@@ -145,6 +156,31 @@ fn not_a_shutdown(trace: &Trace) -> NoShutdown {
         processes_started: contents.processes_started,
         processes_ended: contents.processes_ended,
         losses: trace.losses.clone(),
+    }
+}
+
+/// Says why the event logs of a boot show no shutdown.
+fn logged_reason(trace: &Trace, end: &LoggedEnd) -> String {
+    if let Some(unclean_end) = &end.unclean_end {
+        let cause = match unclean_end.bugcheck_code {
+            Some(code) if code != 0 => format!("Windows crashed with bug check {code:#x}"),
+            _ if unclean_end.is_power_button_pressed => {
+                "power was lost or cut; the power button was pressed".to_owned()
+            }
+            _ => "power was lost, or the computer was reset".to_owned(),
+        };
+        let sleeping = if unclean_end.is_sleep_in_progress { " during a sleep or resume" } else { "" };
+        return format!("{cause}{sleeping}, according to {} of the next boot", unclean_end.event);
+    }
+    let next_boot = trace.boots.iter().skip_while(|boot| !boot.read).nth(1);
+    match next_boot.filter(|boot| boot.fast_startup) {
+        Some(boot) => format!(
+            "the computer was shut down for a fast startup; 'onoff suspend --boot {}' shows how long that took",
+            boot.number
+        ),
+        None => "neither an account of a shutdown nor a record that the kernel stopped; the boot may not have ended, or the \
+                 logs do not cover its end"
+            .to_owned(),
     }
 }
 

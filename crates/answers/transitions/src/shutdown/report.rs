@@ -1,7 +1,8 @@
 //! Result of the shutdown analysis. The serialized names are the documented interface of `shutdown --format json`.
 
 use crate::Transition;
-use onoff_trace::Losses;
+use crate::reported_delays::NamedDelay;
+use onoff_trace::{LogChannel, Losses, ShutdownAccount, ShutdownRequest};
 use onoff_usage::device_work::DeviceWork;
 use serde::Serialize;
 use thiserror::Error;
@@ -257,6 +258,14 @@ pub struct WindowsShutdown {
     pub difference: KernelDifference,
     /// Process exits.
     pub exits: Exits,
+    /// Windows' own account of the shutdown, from its event log; `None` if there is none.
+    pub windows_account: Option<ShutdownAccount>,
+    /// Who requested the shutdown; `None` if the recording does not say.
+    pub request: Option<ShutdownRequest>,
+    /// Delays that Windows itself reported, longest excess first.
+    pub reported_delays: Vec<NamedDelay>,
+    /// Channels of the event logs, by name; empty for other recordings.
+    pub channels: Vec<LogChannel>,
 }
 
 /// The recording contains no shutdown. Describes what it contains instead.

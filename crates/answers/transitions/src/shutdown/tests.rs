@@ -286,7 +286,10 @@ fn a_recording_that_ends_in_the_kernel_phase_has_no_total() {
     let kernel = report.phase(PhaseName::KernelShutdown).unwrap();
     assert_eq!((kernel.start_ns, kernel.end_ns), (Some(11_020 * MS), None));
     assert_eq!(kernel.recorded_ns, 980 * MS);
-    assert_eq!(kernel.ends.unmatched_rules, [Rule::KernelOrderlyShutdownEnds]);
+    assert_eq!(
+        kernel.ends.unmatched_rules,
+        [Rule::KernelOrderlyShutdownEnds, Rule::WindowsAccount { field: "ShutdownKernelTime" }]
+    );
     assert!(!report.details.difference.ended);
     let sessions = (6_642_800 + 2_675_200) * US;
     assert_eq!(report.details.difference.kernel_ns, 12 * S - 100 * US - sessions);

@@ -203,7 +203,11 @@ impl<'a> Source<'a> {
         }
         halves.resume.subtract_user_input(user_input_ns);
         let post_resume = self.settle(&resumed, &phases, cycle, owners, options);
-        phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
+        // Event logs do not show when the computer was idle.
+        let is_logged = !trace.channels.is_empty();
+        if !is_logged {
+            phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
+        }
 
         let requests_until = phases
             .iter()
@@ -240,7 +244,7 @@ impl<'a> Source<'a> {
             user_input_ns,
             phases,
             units: Vec::new(),
-            settling: Some(post_resume),
+            settling: Some(post_resume).filter(|_| !is_logged),
             affecting_losses: affecting_losses(trace, &BOUNDARY_TABLES),
             missing_evidence: self.missing_evidence.clone(),
             losses: trace.losses.clone(),

@@ -99,9 +99,11 @@ fn suspend_interval(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> DerivedIn
         });
     let image_record = cycle.image_start(trace).map(|row| (row, Rule::MemoryImageWriteStarts));
     let sleep_record = cycle.milestone(trace, milestone::SLEEP).map(|row| (row, SLEEP));
+    let stopped_clock = cycle.stopped_clock(trace).map(|row| (row, Rule::ClockStopped));
     let last_record = sleep_record
         .into_iter()
         .chain(image_record)
+        .chain(stopped_clock)
         .map(|(row, rule)| boundary_at(row.time_ns, rule, trace.text(row.event), Certainty::Measured))
         .max_by_key(|boundary| boundary.time_ns);
     if transition_start.is_none() && first_phase.is_none() && last_record.is_none() {

@@ -47,13 +47,21 @@ impl Cycle {
     pub fn wake(&self, trace: &Trace) -> Option<Milestone> {
         /// Minimum clock change to consider, ns.
         const MIN_NS: i64 = 1_000_000_000;
+        /// The wake record may be a few milliseconds later than the clock before the change; 3 ms were measured, ns.
+        const TOLERANCE_NS: i64 = 10_000_000;
         let wake = self.milestone(trace, milestone::WAKE)?;
         let clock_set = self.clock_sets(trace).find_map(|(row, for_sleep)| {
             let set_ns = row.value?.saturating_mul(1_000_000);
             let later_ns = row.time_ns.saturating_sub(wake.time_ns);
-            (for_sleep && set_ns >= MIN_NS && later_ns >= set_ns).then_some(row)
+            (for_sleep && set_ns >= MIN_NS && later_ns >= set_ns.saturating_sub(TOLERANCE_NS)).then_some(row)
         });
         Some(clock_set.unwrap_or(wake))
+    }
+
+    /// Returns the wake record if it has the time at which the wall clock stopped; see [`Self::wake`].
+    pub fn stopped_clock(&self, trace: &Trace) -> Option<Milestone> {
+        let wake = self.milestone(trace, milestone::WAKE)?;
+        self.wake(trace).is_some_and(|first| first.name != wake.name).then_some(wake)
     }
 
     /// Returns all changes of the wall clock, each with a flag that is true if the change was made for the sleep, or if

@@ -2,6 +2,7 @@
 
 use onoff::Shutdown;
 use onoff_report::text;
+use onoff_sources::Purpose;
 use onoff_transitions::TransitionKind;
 use onoff_transitions::shutdown::ShutdownOptions;
 use onoff_xperf::layouts::shutdown_xml::{self, ShutdownXmlOptions};
@@ -17,6 +18,7 @@ pub fn resolve(arguments: ShutdownArguments) -> Invocation {
     let ShutdownArguments { recording, format, service_timeout, top, output } = arguments;
     let options = ShutdownOptions { service_time_out_ns: service_timeout };
     let mut recording = Recording::from(recording);
+    recording.options.purpose = Purpose::Shutdown;
     if recording.local_root.is_some() {
         // The current boot has not shut down yet.
         recording.options.boot.get_or_insert_with(|| "-1".to_owned());

@@ -1,6 +1,7 @@
 //! `onoff suspend`.
 
 use onoff::Sleeps;
+use onoff_sources::Purpose;
 use onoff_transitions::TransitionKind;
 use onoff_transitions::suspend::SuspendOptions;
 use onoff_xperf::layouts::suspend_xml::{self, MAX_DECIMALS, SuspendXmlOptions, TimeUnit};
@@ -13,6 +14,8 @@ use crate::output::Destination;
 
 pub fn resolve(arguments: SuspendArguments) -> Result<Invocation, Failure> {
     let SuspendArguments { recording, transition, format, timeunit, idle, shell, top, output } = arguments;
+    let mut recording = Recording::from(recording);
+    recording.options.purpose = Purpose::Sleep;
     if timeunit.is_some() && format != PowerFormat::Xml {
         return Err(Failure::no_data("--timeunit requires '--format xml'; the other formats include their units"));
     }

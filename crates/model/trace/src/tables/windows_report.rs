@@ -5,6 +5,16 @@ use crate::string::StringId;
 use crate::table::table;
 
 codes! {
+    /// The transition that Windows reports a delay of.
+    pub enum ReportedTransition {
+        /// A boot.
+        Boot = "boot",
+        /// A shutdown.
+        Shutdown = "shutdown",
+    }
+}
+
+codes! {
     /// What Windows names as the cause of a delay.
     pub enum ReportedCause {
         /// An application.
@@ -31,8 +41,11 @@ codes! {
 }
 
 table! {
-    /// A delay that Windows itself reported in its event log (events 101 to 110 of Diagnostics-Performance).
+    /// A delay that Windows itself reported in its event log (events 101 to 110 and 201 to 203 of
+    /// Diagnostics-Performance).
     ReportedDelays of ReportedDelay {
+        /// The transition.
+        transition: ReportedTransition,
         /// What Windows names as the cause.
         cause: ReportedCause,
         /// Name, e.g. the file name of a program.
@@ -48,7 +61,7 @@ table! {
         /// Time that the cause took, ns.
         total_ns: i64 as Duration,
         /// Time beyond what Windows allows for such a cause, ns. Causes overlap, so these times do not add up, and the
-        /// boot would not be faster by that time.
+        /// transition would not be faster by that time.
         excess_ns: i64 as Duration,
         /// The record, e.g. `Microsoft-Windows-Diagnostics-Performance/101`.
         event: StringId,

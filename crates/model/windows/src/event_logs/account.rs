@@ -14,13 +14,20 @@
 //! `UserLogonWait` lies between `OtherLogonInit` and the profiles and is in no sum.
 
 use onoff_event_log::Record;
-use onoff_trace::{ActivityKind, ReportedCause, ReportedDelay, WindowsAccount, milestone};
+use onoff_trace::{ActivityKind, ReportedCause, ReportedDelay, ReportedTransition, WindowsAccount, milestone};
+
+use super::events::SHUTDOWN_DELAYS;
 
 /// Waits shorter than this are automatic logons; they stay out of the axis, as Windows leaves them out of its sums.
 const MIN_USER_WAIT_NS: i64 = 500_000_000;
 
 /// Milliseconds of a sane account: a month.
 const MAX_MS: u64 = 30 * 24 * 3_600 * 1_000;
+
+/// Reads a field in milliseconds, in ns; `None` if it is missing or absurd.
+pub(super) fn milliseconds(record: &Record, name: &str) -> Option<i64> {
+    record.number(name).filter(|&ms| ms <= MAX_MS).map(|ms| ms as i64 * 1_000_000)
+}
 
 /// An account, with its times on the axis.
 #[derive(Clone, Debug)]
@@ -37,7 +44,7 @@ pub(super) struct BootAccount {
 impl BootAccount {
     /// `None` if a field that every version has is missing or absurd.
     pub(super) fn new(record: &Record) -> Option<Self> {
-        let ms = |name: &str| record.number(name).filter(|&ms| ms <= MAX_MS).map(|ms| ms as i64 * 1_000_000);
+        let ms = |name: &str| milliseconds(record, name);
         let or_zero = |name: &str| ms(name).unwrap_or(0);
         let interval = |start: &str, length: &str| (or_zero(start), or_zero(start) + or_zero(length));
         let flag = |name: &str| record.number(name) == Some(1);
@@ -129,9 +136,9 @@ impl BootAccount {
 /// A delay that Windows reports.
 pub(super) fn reported_delay(record: &Record) -> Option<Delay> {
     let cause = match record.id {
-        101 | 201 | 301 => ReportedCause::Application,
-        102 | 302 => ReportedCause::Driver,
-        103 | 203 | 303 => ReportedCause::Service,
+        101 | 201 => ReportedCause::Application,
+        102 => ReportedCause::Driver,
+        103 | 203 => ReportedCause::Service,
         104 => ReportedCause::CorePrefetch,
         105 => ReportedCause::ForegroundOptimization,
         106 => ReportedCause::BackgroundOptimization,
@@ -141,11 +148,15 @@ pub(super) fn reported_delay(record: &Record) -> Option<Delay> {
         110 => ReportedCause::SessionManager,
         _ => return None,
     };
-    let ms = |name: &str| record.number(name).filter(|&ms| ms <= MAX_MS).map(|ms| ms as i64 * 1_000_000);
+    let ms = |name: &str| milliseconds(record, name);
     let text = |name: &str| record.text(name).unwrap_or_default().to_owned();
     Some(Delay {
         start_unix_ns: record.time("StartTime")?,
         row: ReportedDelay {
+            transition: match SHUTDOWN_DELAYS.contains(&record.id) {
+                true => ReportedTransition::Shutdown,
+                false => ReportedTransition::Boot,
+            },
             cause,
             total_ns: ms("TotalTime")?,
             excess_ns: ms("DegradationTime")?,

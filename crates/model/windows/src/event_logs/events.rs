@@ -9,14 +9,19 @@ pub(super) const DIAGNOSTICS: &str = "Microsoft-Windows-Diagnostics-Performance"
 pub(super) const KERNEL_GENERAL: &str = "Microsoft-Windows-Kernel-General";
 pub(super) const KERNEL_BOOT: &str = "Microsoft-Windows-Kernel-Boot";
 pub(super) const KERNEL_POWER: &str = "Microsoft-Windows-Kernel-Power";
+pub(super) const POWER_TROUBLESHOOTER: &str = "Microsoft-Windows-Power-Troubleshooter";
 pub(super) const EVENT_LOG: &str = "EventLog";
+/// The window manager: its name since Windows 8 and before.
+pub(super) const USER32: [&str; 2] = ["User32", "USER32"];
 
 /// Boot account.
 pub(super) const BOOT_ACCOUNT: u32 = 100;
 /// Delays of a boot that Windows reports, by what caused them.
 pub(super) const BOOT_DELAYS: std::ops::RangeInclusive<u32> = 101..=110;
-/// Shutdown account.
+/// Shutdown account, which the next boot writes.
 pub(super) const SHUTDOWN_ACCOUNT: u32 = 200;
+/// Delays of a shutdown that Windows reports, by what caused them.
+pub(super) const SHUTDOWN_DELAYS: std::ops::RangeInclusive<u32> = 201..=203;
 /// A record of Kernel-Boot that each boot writes to a separate channel.
 pub(super) const BOOT_RECORD: u32 = 292;
 /// The kernel starts, and stops.
@@ -26,6 +31,19 @@ pub(super) const KERNEL_STOP: u32 = 13;
 pub(super) const CLOCK_SET: u32 = 1;
 /// The kernel was asked to power off or restart.
 pub(super) const POWER_ACTION: u32 = 109;
+/// The last boot ended without a shutdown.
+pub(super) const NO_SHUTDOWN: u32 = 41;
+/// The computer is about to sleep.
+pub(super) const SLEEP: u32 = 42;
+/// A resume from sleep, hibernation or fast startup.
+pub(super) const RESUME: u32 = 1;
+/// The firmware's times of this start.
+pub(super) const FIRMWARE_TIMES: u32 = 30;
+/// A program requests a shutdown.
+pub(super) const SHUTDOWN_REQUEST: u32 = 1074;
+/// The log service stops; it notices that it was not stopped before.
+pub(super) const LOG_STOP: u32 = 6006;
+pub(super) const LOG_NOT_STOPPED: u32 = 6008;
 /// Names Windows and its build when the log service starts.
 pub(super) const SYSTEM_VERSION: u32 = 6009;
 /// Records that the log service writes when it starts, before the kernel's: start, version, uptime.
@@ -33,9 +51,13 @@ pub(super) const LOG_START: [u32; 3] = [6005, SYSTEM_VERSION, 6013];
 
 /// Further events, which are read only from logs.
 const OTHERS: &[(&str, &[u32])] = &[
-    (DIAGNOSTICS, &[100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 200]),
+    (DIAGNOSTICS, &[100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 200, 201, 202, 203]),
     (EVENT_LOG, &LOG_START),
+    (EVENT_LOG, &[LOG_STOP, LOG_NOT_STOPPED]),
     (KERNEL_BOOT, &[BOOT_RECORD]),
+    (KERNEL_POWER, &[NO_SHUTDOWN]),
+    (USER32[0], &[SHUTDOWN_REQUEST]),
+    (USER32[1], &[SHUTDOWN_REQUEST]),
 ];
 
 /// Providers and ids of the events to read.

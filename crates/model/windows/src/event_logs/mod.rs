@@ -8,21 +8,25 @@
 //! | `collection` | reads the files and assigns them to computers |
 //! | [`boots`] | finds the boots of a computer and their records |
 //! | [`account`] | Windows' own account of a boot |
+//! | [`ends`] | how boots ended: accounts of shutdowns, requests, ends without a shutdown |
+//! | [`power`] | sleeps, hibernations and fast startups |
 //! | [`events`] | the events that are read |
 
 mod account;
 mod boots;
 mod collection;
+mod ends;
 mod events;
+mod power;
 
 use hashbrown::HashSet;
 use onoff_event_log::Record;
 use onoff_input::error::Error;
 use onoff_input::opened::Files;
-use onoff_input::options::Options;
+use onoff_input::options::{Options, Purpose};
 use onoff_trace::{
-    Activity, Clock, Losses, Milestone, RecordedBoot, RecordingFile, StringId, SystemKind, TableName, TableSet, Trace,
-    milestone, windows_release,
+    Activity, Clock, LoggedEnd, Losses, Milestone, RecordedBoot, RecordingFile, StringId, SystemKind, TableName,
+    TableSet, Trace, counters, milestone, windows_release,
 };
 
 use self::boots::LoggedBoot;
@@ -31,6 +35,11 @@ use self::events::{BOOT_DELAYS, DIAGNOSTICS, EVENT_LOG, KERNEL_GENERAL, KERNEL_S
 use super::phase_events::PhaseEvent;
 use super::phases::Phases;
 use super::texts::Texts;
+
+counters! {
+    ACCOUNTS_WITHOUT_BOOT = "event_log_accounts_without_boot", Warning, [Milestones, ReportedDelays],
+        "Accounts of boots and shutdowns whose boot is not in the event logs. They are not reported.";
+}
 
 /// A boot without an account counts as finished after this time, ns. Later activities belong to the session.
 const DEFAULT_BOOT_NS: i64 = 600_000_000_000;
@@ -44,7 +53,7 @@ pub fn open_logs(files: &Files, wanted: TableSet, options: &Options) -> Result<T
     let logs = Logs::read(files, &mut losses)?;
     let place = match &options.boot {
         Some(requested) => Some(logs.find(requested)?),
-        None => logs.default_boot(),
+        None => logs.default_boot(options.purpose),
     };
     let mut trace = logs.trace(place, files, wanted);
     trace.losses.merge(losses);
@@ -81,11 +90,12 @@ struct Logs {
 impl Logs {
     fn read(files: &Files, losses: &mut Losses) -> Result<Self, Error> {
         let machines = collection::read(files, losses)?;
-        let boots = machines
-            .iter()
-            .enumerate()
-            .flat_map(|(index, machine)| boots::boots(machine).into_iter().map(move |boot| (index, boot)))
-            .collect();
+        let mut boots = Vec::new();
+        for (index, machine) in machines.iter().enumerate() {
+            let (machine_boots, unassigned) = boots::boots(machine);
+            losses.add(&ACCOUNTS_WITHOUT_BOOT, unassigned);
+            boots.extend(machine_boots.into_iter().map(|boot| (index, boot)));
+        }
         Ok(Self { machines, boots })
     }
 
@@ -95,10 +105,18 @@ impl Logs {
         boot.records.iter().filter_map(|&index| records.get(index))
     }
 
-    /// The last boot with an account, otherwise the last one with a start, otherwise the last one.
-    fn default_boot(&self) -> Option<usize> {
+    /// Returns the last boot that answers the question best: with an account, otherwise with other evidence, otherwise
+    /// the last one.
+    fn default_boot(&self, purpose: Purpose) -> Option<usize> {
         let last = |is_suitable: fn(&LoggedBoot) -> bool| self.boots.iter().rposition(|(_, boot)| is_suitable(boot));
-        last(|boot| boot.account.is_some())
+        let suitable = match purpose {
+            Purpose::Boot => None,
+            Purpose::Shutdown => last(|boot| boot.end.account.is_some())
+                .or_else(|| last(|boot| boot.is_stopped && boot.start_event.is_some())),
+            Purpose::Sleep => last(|boot| boot.has_slept),
+        };
+        suitable
+            .or_else(|| last(|boot| boot.account.is_some()))
             .or_else(|| last(|boot| boot.start_event.is_some()))
             .or_else(|| self.boots.len().checked_sub(1))
     }
@@ -123,14 +141,17 @@ impl Logs {
                 let (machine, boot) = &self.boots[place];
                 let last = self.records(place).map(|record| record.time_ns).max();
                 RecordedBoot {
-                    id: id(boot.start_unix_ns),
+                    id: id(boot.power_on_unix_ns()),
                     machine: self.machines[*machine].name.clone(),
                     host: self.records(place).last().map(|record| record.computer.clone()).unwrap_or_default(),
                     number: i64::try_from(place).unwrap_or(i64::MAX) + 1 - count,
-                    first_unix_ns: Some(boot.start_unix_ns),
+                    first_unix_ns: Some(boot.power_on_unix_ns()),
                     last_unix_ns: last,
                     entries: boot.records.len() as u64,
-                    started: boot.has_services && boot.start_event.is_some() || boot.account.is_some(),
+                    started: boot.has_services && boot.start_event.is_some()
+                        || boot.account.is_some()
+                        || boot.fast_startup.is_some(),
+                    fast_startup: boot.fast_startup.is_some(),
                     stopped: boot.is_stopped,
                     read: read == Some(place),
                 }
@@ -163,13 +184,16 @@ impl Logs {
         records.sort_by_key(|&(time_ns, record)| (time_ns, record.number));
         let mut texts = Texts::default();
         let mut phases = Phases::default();
-        let boot_end_ns = boot.account.as_ref().map_or(DEFAULT_BOOT_NS, |account| account.idle_ns());
+        let power_on_ns = boot.axis_of_clock(boot.power_on_unix_ns());
+        let default_end_ns = power_on_ns.saturating_add(DEFAULT_BOOT_NS);
+        let boot_end_ns = boot.account.as_ref().map_or(default_end_ns, |account| account.idle_ns());
         for &(time_ns, record) in &records {
             if let Some(event) = PhaseEvent::from_log(record, time_ns) {
                 phases.on_log_event(&event, time_ns <= boot_end_ns, &mut texts, &mut trace.losses);
             }
         }
-        if let Some((provider, id)) = boot.start_event.filter(|&event| event != (KERNEL_GENERAL, KERNEL_START)) {
+        let kernel_start = boot.start_event.filter(|_| boot.fast_startup.is_none());
+        if let Some((provider, id)) = kernel_start.filter(|&event| event != (KERNEL_GENERAL, KERNEL_START)) {
             let event = texts.display(format_args!("{provider}/{id}"));
             let name = texts.str(milestone::SYSTEM_START);
             phases.milestones.push_row(Milestone { time_ns: 0, name, event, ..Milestone::UNKNOWN });
@@ -184,6 +208,10 @@ impl Logs {
                 phases.activities.push(Activity { kind, start_ns, end_ns: Some(end_ns), event, ..Activity::UNKNOWN });
             }
         }
+        let (transitions, firmware_times) = boot.power_transitions(&records, &mut texts);
+        transitions.into_iter().for_each(|row| phases.activities.push(row));
+        let end_milestones = boot.end_milestones(&records, &mut texts);
+        firmware_times.into_iter().chain(end_milestones).for_each(|row| phases.milestones.push_row(row));
         if wants(TableName::Milestones) {
             trace.milestones = std::mem::take(&mut phases.milestones).finish();
         }
@@ -191,8 +219,13 @@ impl Logs {
             trace.activities = std::mem::take(&mut phases.activities).finish(&phases.processes, &mut trace.losses);
         }
         if wants(TableName::ReportedDelays) {
-            trace.reported_delays = reported_delays(boot, &records, &mut texts);
+            trace.reported_delays = reported_delays(boot, machine, &records, &mut texts);
         }
+        trace.logged_end = Some(LoggedEnd {
+            account: boot.end.account.as_ref().map(|(_, account)| account.clone()),
+            request: ends::last_request(&records),
+            unclean_end: boot.end.unclean_end.clone(),
+        });
         trace.windows_account = boot.account.as_ref().map(|account| account.account.clone());
         trace.channels = machine.channels.clone();
         let used: HashSet<&str> = machine.records.iter().map(|record| record.channel.as_str()).collect();
@@ -228,16 +261,23 @@ fn id(start_unix_ns: i64) -> String {
     format!("{:04}{:02}{:02}T{:02}{:02}{:02}Z", time.year, time.month, time.day, time.hour, time.minute, time.second)
 }
 
-/// The delays that Windows reports for this boot: those with the same start as its account.
-fn reported_delays(boot: &LoggedBoot, records: &[(i64, &Record)], texts: &mut Texts) -> onoff_trace::ReportedDelays {
-    records
+/// The delays that Windows reports for this boot and its shutdown: those with the same start as its account.
+fn reported_delays(
+    boot: &LoggedBoot,
+    machine: &Machine,
+    records: &[(i64, &Record)],
+    texts: &mut Texts,
+) -> onoff_trace::ReportedDelays {
+    let of_boot = records
         .iter()
         .filter(|(_, record)| record.provider == DIAGNOSTICS && BOOT_DELAYS.contains(&record.id))
-        .filter_map(|(_, record)| Some((account::reported_delay(record)?, record)))
-        .filter(|(delay, _)| delay.start_unix_ns == boot.start_unix_ns)
-        .map(|(delay, record)| {
+        .filter_map(|(_, record)| Some((account::reported_delay(record)?, ends::event(record))))
+        .filter(|(delay, _)| boot.account.is_some() && delay.start_unix_ns == boot.start_unix_ns);
+    of_boot
+        .chain(boot.shutdown_delays(&machine.records))
+        .map(|(delay, event)| {
             let [name, friendly_name, version, path, company]: [StringId; 5] = delay.texts.map(|text| texts.str(&text));
-            let event = texts.display(format_args!("{}/{}", record.provider, record.id));
+            let event = texts.str(&event);
             onoff_trace::ReportedDelay { name, friendly_name, version, path, company, event, ..delay.row }
         })
         .collect()

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod device_work;
 pub mod diagnose;
 mod ending;
+mod event_logs;
 pub mod events;
 pub mod firmware;
 pub mod fix_first;

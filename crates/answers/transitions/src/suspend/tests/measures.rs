@@ -138,7 +138,7 @@ fn a_clock_change_by_a_program_is_not_time_asleep() {
     assert_eq!(sleep_times(&[(90_000, 1), (60_000, 2)]), (Some(60 * SECOND), Some(60 * SECOND)));
 }
 
-/// If the kernel adjusts the recording's clock, the first record after the sleep has a time before the sleep.
+/// If the kernel adjusts the recording's clock, the first record after the sleep has the time at which the clock stopped.
 #[test]
 fn a_wake_record_before_the_clock_change_is_after_the_sleep() {
     let mut trace = recording();
@@ -148,7 +148,8 @@ fn a_wake_record_before_the_clock_change_is_after_the_sleep() {
     milestone_value(&mut trace, 76 * SECOND, milestone::CLOCK_SET, "", Some(70_500));
     milestone_value(&mut trace, 76 * SECOND, milestone::CLOCK_SET_REASON, "", Some(2));
     let transition = single_transition(&trace);
-    assert_eq!(transition.details.asleep.measured.duration_ns, Some(71 * SECOND));
+    assert_eq!(transition.details.suspend.measured.duration_ns, Some(3 * SECOND + 10 * MS));
+    assert_eq!(transition.details.asleep.measured.duration_ns, Some(71 * SECOND - 10 * MS));
     assert_eq!(transition.details.resume.measured.duration_ns, Some(4 * SECOND));
 }
 

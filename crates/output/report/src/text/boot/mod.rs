@@ -1,6 +1,5 @@
 //! The text report of a Windows boot: headline, phases, then the slowest services, drivers, processes and files.
 
-mod event_logs;
 mod headline;
 mod logon;
 mod phases;
@@ -15,7 +14,7 @@ use super::phases::affecting_losses;
 use super::quantity::{counted, duration};
 use super::style::QUIET;
 use super::transition::{SingleReport, no_transition};
-use super::{boot_axis, device_work, unit_starts, usage};
+use super::{boot_axis, device_work, event_logs, unit_starts, usage};
 use onoff_sections::section::Section;
 
 impl SingleReport for WindowsBoot {
@@ -35,9 +34,9 @@ impl SingleReport for WindowsBoot {
         );
         sections.extend(devices(report, top, &reported_losses));
         sections.extend(usage::sections(&report.phases, &reported_losses));
-        sections.extend(event_logs::reported_delays(report, top));
+        sections.extend(event_logs::reported_delays(&report.details.reported_delays, top));
         sections.extend(logon::sections(report, top, &reported_losses));
-        sections.extend(event_logs::channels(report));
+        sections.extend(event_logs::channels(&report.details.channels));
         sections
     }
 }

@@ -1,5 +1,6 @@
 //! The headline of a shutdown: how long it took and where most of the time went.
 
+use onoff_trace::ShutdownRequest;
 use onoff_transitions::PhaseName;
 use onoff_transitions::Variant;
 use std::io::{self, Write};
@@ -37,6 +38,9 @@ pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: 
     } else if let Some(longest) = report.details.longest.as_ref().filter(|longest| !is_in_first_sentence(longest)) {
         writeln!(out, "{}", styled(WORST, format!("Longest: {}.", describe(longest))))?;
     }
+    if let Some(request) = &report.details.request {
+        writeln!(out, "{}", requested(request, report))?;
+    }
     if report.variant == Variant::FastStartup {
         writeln!(
             out,
@@ -59,6 +63,23 @@ fn is_in_first_sentence(longest: &LongestWork) -> bool {
     longest.percent >= NOTABLE_PERCENT && longest.kind != LongestKind::Exit
 }
 
+/// Describes who requested the shutdown, and when.
+fn requested(request: &ShutdownRequest, report: &ShutdownReport) -> String {
+    let mut sentence = format!("Requested by {}", printable(&request.program));
+    if !request.user.is_empty() {
+        sentence += &format!(" for {}", printable(&request.user));
+    }
+    if let Some(start_ns) = report.start_ns.filter(|&start_ns| start_ns >= request.time_ns) {
+        sentence += &format!(", {} before", duration(start_ns - request.time_ns));
+    }
+    let reasons = [&request.reason, &request.comment].map(|text| printable(text.trim()).into_owned());
+    let reasons: Vec<String> = reasons.into_iter().filter(|text| !text.is_empty()).collect();
+    if !reasons.is_empty() {
+        sentence += &format!(": {}", reasons.join("; "));
+    }
+    format!("{} ({}).", sentence.trim_end_matches('.'), printable(&request.reason_code))
+}
+
 fn answer(report: &ShutdownReport) -> String {
     let kind = match report.variant {
         Variant::Restart => "Shutdown for a restart",
@@ -70,6 +91,12 @@ fn answer(report: &ShutdownReport) -> String {
         (Some(total), Certainty::Measured) => format!("{kind} took {}", duration(total)),
         (Some(total), _) => {
             format!("{kind} took {} (inferred)", duration(total))
+        }
+        (None, _) if !report.details.channels.is_empty() => {
+            return format!(
+                "The duration of this shutdown is unknown: the logs have no account of it (event 200). At least {}.",
+                duration(report.total_at_least_ns)
+            );
         }
         (None, _) => format!("{kind} took at least {}", duration(report.total_at_least_ns)),
     };

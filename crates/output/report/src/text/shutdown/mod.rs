@@ -13,7 +13,7 @@ use onoff_transitions::shutdown::{NoShutdown, ShutdownReport, WindowsShutdown};
 
 use super::phases::affecting_losses;
 use super::transition::{SingleReport, no_transition};
-use super::usage;
+use super::{event_logs, usage};
 use onoff_sections::section::Section;
 
 impl SingleReport for WindowsShutdown {
@@ -31,6 +31,8 @@ impl SingleReport for WindowsShutdown {
         sections.extend(usage::sections(&report.phases, &reported_losses));
         sections.extend(work::flushes(report, top));
         sections.extend(exits::section(report, top, &reported_losses));
+        sections.extend(event_logs::reported_delays(&report.details.reported_delays, top));
+        sections.extend(event_logs::channels(&report.details.channels));
         sections
     }
 }

@@ -60,7 +60,8 @@ fn work_names(interval: &ShutdownInterval) -> String {
 fn difference(report: &ShutdownReport) -> Option<Line> {
     let difference = &report.details.difference;
     let measured = difference.ended && report.phases.iter().all(|phase| phase.duration_ns.is_some());
-    if measured || matches!(report.variant, Variant::FastStartup | Variant::Logoff) {
+    let is_logged = !report.details.channels.is_empty();
+    if measured || is_logged || matches!(report.variant, Variant::FastStartup | Variant::Logoff) {
         return None;
     }
     let bound = if difference.ended { "" } else { "at least " };

@@ -3,19 +3,24 @@
 use onoff_transitions::suspend::PowerTransition;
 
 use super::headline::{cause, kind_name, longest_phase};
-use crate::text::quantity::duration;
+use crate::text::quantity::{duration, second_or_dash};
 use crate::text::style::QUIET;
-use onoff_sections::section::{Cell, Section};
+use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
 pub(super) fn section(transitions: &[PowerTransition]) -> Section<'_> {
     let preferred = |measured: Option<i64>, fallback: Option<i64>| Cell::duration_or_dash(measured.or(fallback));
+    let has_clock = transitions.iter().any(|sleep| sleep.details.asleep.start_unix_ns.is_some());
     Section::builder("sleeps", "", transitions)
         .id("number", "no", |sleep| Value::Id(sleep.number.into()))
         .name("variant", "kind", 20, |sleep| {
             Cell::with_display_text(Value::text(sleep.variant.as_str()), kind_name(sleep.variant))
         })
         .time("start_ns", "start", |sleep| Cell::since(sleep.start_or_zero_ns(), 0))
+        .column(Heading::name("start_unix_ns", "start (UTC)").with_width(19).in_text_if(has_clock), |sleep| {
+            let unix_ns = sleep.details.asleep.start_unix_ns;
+            Cell::with_display_text(Value::from_option(unix_ns, Value::Time), second_or_dash(unix_ns))
+        })
         .quantity("suspend_ns", "suspend", |sleep| {
             preferred(sleep.details.suspend.whole_ns, sleep.details.suspend.kernel_duration_ns())
         })

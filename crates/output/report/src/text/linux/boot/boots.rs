@@ -67,6 +67,8 @@ pub fn section(list: &BootList) -> Section<'_> {
         .quantity("entries", "entries", |boot| Value::Count(boot.entries))
         .name("", "", 60, |boot| {
             let state = match (boot.started, boot.stopped) {
+                (true, true) if boot.fast_startup => "fast startup; shutdown recorded",
+                (true, false) if boot.fast_startup => "fast startup; no shutdown recorded",
                 (true, true) => "start and shutdown recorded",
                 (true, false) => "no shutdown recorded",
                 (false, true) => "start not recorded",

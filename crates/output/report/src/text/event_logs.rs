@@ -1,6 +1,7 @@
-//! What Windows itself reported about a boot, and the event logs it was found in.
+//! What Windows itself reported about a boot or shutdown, and the event logs it was found in.
 
-use onoff_transitions::boot::BootReport;
+use onoff_trace::LogChannel;
+use onoff_transitions::reported_delays::NamedDelay;
 
 use crate::text::quantity::{counted, second_or_dash};
 use crate::text::style::QUIET;
@@ -8,17 +9,16 @@ use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
 /// What the figures mean.
-const ALLOWANCE: &str = "Windows allows each cause a fixed time and reports what exceeds it. Causes overlap: the boot would not \
-                         be faster by these times.";
+const ALLOWANCE: &str = "Windows allows each cause a fixed time and reports what exceeds it. Causes overlap: the \
+                         transition would not be faster by these times.";
 
 /// What names a cause in a row: the friendly name only where it says more than the name.
-fn cause_name(delay: &onoff_transitions::boot::NamedDelay) -> &str {
+fn cause_name(delay: &NamedDelay) -> &str {
     if delay.name.is_empty() { &delay.friendly_name } else { &delay.name }
 }
 
 /// The delays that Windows reported.
-pub(super) fn reported_delays(report: &BootReport, top: usize) -> Option<Section<'_>> {
-    let delays = &report.details.reported_delays;
+pub(super) fn reported_delays(delays: &[NamedDelay], top: usize) -> Option<Section<'_>> {
     Section::builder("reported_delays", "Reported by Windows", delays)
         .note(counted(delays.len() as u64, "delay"))
         .top(top)
@@ -36,8 +36,8 @@ pub(super) fn reported_delays(report: &BootReport, top: usize) -> Option<Section
 }
 
 /// The channels and the time each covers.
-pub(super) fn channels(report: &BootReport) -> Option<Section<'_>> {
-    Section::builder("channels", "Event logs", &report.details.channels)
+pub(super) fn channels(channels: &[LogChannel]) -> Option<Section<'_>> {
+    Section::builder("channels", "Event logs", channels)
         .name("name", "channel", 64, |channel| Value::text(&channel.name))
         .quantity("records", "records", |channel| Value::Count(channel.records))
         .name("first_unix_ns", "first (UTC)", 24, |channel| moment(channel.first_unix_ns))

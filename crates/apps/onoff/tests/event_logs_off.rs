@@ -1,0 +1,384 @@
+//! Shutdowns, sleeps and fast startups in Windows event logs. The order of the records, the sums and the times follow
+//! logs of real computers; the truth is what the records say.
+
+use onoff::answers::evidence::Certainty;
+use onoff::answers::transitions::boot::BootOptions;
+use onoff::answers::transitions::shutdown::{ShutdownOptions, ShutdownReport};
+use onoff::answers::transitions::suspend::{PowerTransition, SuspendOptions};
+use onoff::answers::transitions::{Phase, PhaseName, Variant};
+use onoff::sources::{Limits, Options, Purpose, files_from_bytes};
+use onoff::{Boot, Session, Shutdown, Sleeps};
+use onoff_testkit::event_log::{LogRecord, LogValue, log_folder};
+
+const MS: i64 = 1_000_000;
+const SECOND: i64 = 1_000 * MS;
+const HOUR: i64 = 3_600 * SECOND;
+/// 2024-11-15 14:28:34 UTC.
+const START_NS: i64 = 1_731_680_914 * SECOND;
+
+const BOOT: &str = "Microsoft-Windows-Kernel-Boot";
+const DIAGNOSTICS: &str = "Microsoft-Windows-Diagnostics-Performance";
+const GENERAL: &str = "Microsoft-Windows-Kernel-General";
+const POWER: &str = "Microsoft-Windows-Kernel-Power";
+const TROUBLESHOOTER: &str = "Microsoft-Windows-Power-Troubleshooter";
+
+fn system(provider: &str, id: u16, time_ns: i64) -> LogRecord {
+    LogRecord::new("System", provider, id, time_ns)
+}
+
+fn diagnostics(id: u16, time_ns: i64) -> LogRecord {
+    LogRecord::new("Microsoft-Windows-Diagnostics-Performance/Operational", DIAGNOSTICS, id, time_ns)
+}
+
+/// How the boot before another one ended.
+enum End {
+    /// The kernel stopped.
+    Shutdown {
+        action: u32,
+        stop_ns: i64,
+    },
+    PowerLost,
+    Crash,
+}
+
+/// The System log of a boot, as Windows writes it: the log service's records first, then the end of the previous boot,
+/// then the kernel's start.
+fn boot(start_ns: i64, previous: Option<End>) -> Vec<LogRecord> {
+    let service_ns = start_ns + 9 * SECOND;
+    let mut records = vec![
+        system("EventLog", 6009, service_ns).with("", "10.00.").with("", "19045"),
+        system("EventLog", 6005, service_ns),
+    ];
+    if let Some(End::Shutdown { action, stop_ns }) = previous {
+        // Measured: up to 26 records, most of them states of services.
+        let states = (0..20).map(|number| system("Service Control Manager", 7036, stop_ns - SECOND + number * 10 * MS));
+        records.extend(states);
+        records
+            .push(system(POWER, 109, stop_ns - 500 * MS).with("ShutdownActionType", action).with("ShutdownReason", 5));
+        records.push(system(GENERAL, 13, stop_ns).with("StopTime", LogValue::Time(stop_ns)));
+    }
+    records.push(system(GENERAL, 12, start_ns).with("BootMode", 0).with("BuildVersion", 19_041));
+    records.push(system(BOOT, 27, start_ns + MS).with("BootType", 0));
+    let bugcheck_code = match previous {
+        Some(End::PowerLost) => 0,
+        Some(End::Crash) => 0x9f,
+        _ => return records,
+    };
+    let unclean = system(POWER, 41, start_ns + 5 * SECOND).with("BugcheckCode", bugcheck_code);
+    records.push(unclean.with("SleepInProgress", 0).with("PowerButtonTimestamp", LogValue::U64(0)));
+    records
+}
+
+/// A request to restart, and the stop of the log service.
+fn request(time_ns: i64) -> [LogRecord; 2] {
+    let request = system("User32", 1074, time_ns)
+        .with("param1", r"C:\Windows\system32\winlogon.exe (DESK-7)")
+        .with("param2", "DESK-7")
+        .with("param3", "Operating System: Upgrade (Planned)")
+        .with("param4", "0x80020003")
+        .with("param5", "Neustart")
+        .with("param6", "")
+        .with("param7", r"NT AUTHORITY\SYSTEM");
+    [request, system("EventLog", 6006, time_ns + 3 * SECOND)]
+}
+
+/// Windows' account of a shutdown, which the next boot writes at `written_ns`.
+fn shutdown_account(start_ns: i64, written_ns: i64) -> LogRecord {
+    diagnostics(200, written_ns)
+        .with("ShutdownStartTime", LogValue::Time(start_ns))
+        .with("ShutdownEndTime", LogValue::Time(start_ns + 12_019 * MS))
+        .with("ShutdownTime", 12_019)
+        .with("ShutdownUserSessionTime", 6_518)
+        .with("ShutdownUserPolicyTime", 0)
+        .with("ShutdownUserProfilesTime", 236)
+        .with("ShutdownSystemSessionsTime", 5_112)
+        .with("ShutdownPreShutdownNotificationsTime", 4_701)
+        .with("ShutdownServicesTime", 44)
+        .with("ShutdownKernelTime", 389)
+        .with("ShutdownIsDegradation", LogValue::Bool(true))
+}
+
+fn open(records: &[LogRecord], options: Options) -> Session {
+    Session::new(files_from_bytes(log_folder(records), &Limits::default()).unwrap(), options)
+}
+
+fn open_for(records: &[LogRecord], purpose: Purpose) -> Session {
+    open(records, Options { purpose, ..Options::default() })
+}
+
+fn open_boot(records: &[LogRecord], boot: &str) -> Session {
+    open(records, Options { boot: Some(boot.to_owned()), ..Options::default() })
+}
+
+fn shutdown(session: &Session) -> ShutdownReport {
+    match session.shutdown(&ShutdownOptions::default()).unwrap().report {
+        Shutdown::Windows(report) => *report,
+        Shutdown::Linux(_) => panic!("not a shutdown of Windows"),
+    }
+}
+
+fn no_shutdown(session: &Session) -> String {
+    session.shutdown(&ShutdownOptions::default()).unwrap_err().to_string()
+}
+
+fn shutdown_text(session: &Session) -> String {
+    let mut text = Vec::new();
+    session.shutdown(&ShutdownOptions::default()).unwrap().write_text_with(10, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+fn sleeps(session: &Session) -> Vec<PowerTransition> {
+    match session.sleeps(&SuspendOptions::default()).unwrap().report {
+        Sleeps::Windows(report) => report.transitions,
+        Sleeps::Linux(_) => panic!("not a sleep of Windows"),
+    }
+}
+
+fn ms(ns: Option<i64>) -> Option<i64> {
+    ns.map(|ns| ns / MS)
+}
+
+fn phase(phases: &[Phase], name: PhaseName) -> &Phase {
+    phases.iter().find(|phase| phase.name == name).unwrap()
+}
+
+#[test]
+fn phases_of_a_shutdown_are_those_of_windows() {
+    let shutdown_ns = START_NS + HOUR;
+    let restart_ns = shutdown_ns + 30 * SECOND;
+    let mut records = boot(START_NS, None);
+    records.extend(request(shutdown_ns - 400 * MS));
+    records.extend(boot(restart_ns, Some(End::Shutdown { action: 5, stop_ns: shutdown_ns + 12 * SECOND })));
+    let delay = |start_ns: i64, name: &str| {
+        let delay = diagnostics(203, restart_ns + 110 * SECOND).with("StartTime", LogValue::Time(start_ns));
+        delay.with("Name", name).with("TotalTime", 4_978).with("DegradationTime", 978)
+    };
+    records.push(shutdown_account(shutdown_ns, restart_ns + 110 * SECOND));
+    records.push(delay(shutdown_ns, "SlowSvc"));
+    records.push(delay(shutdown_ns + SECOND, "DecoySvc"));
+    let session = open_for(&records, Purpose::Shutdown);
+    let report = shutdown(&session);
+    let lengths = PhaseName::WINDOWS_SHUTDOWN.map(|name| ms(phase(&report.phases, name).duration_ns));
+    assert_eq!(lengths, [Some(6_518), Some(5_112), Some(389)]);
+    assert_eq!((ms(report.total_ns), report.total_certainty), (Some(12_019), Certainty::Measured));
+    // The action is from the kernel, because the text of the request is in the language of that Windows.
+    assert_eq!(report.variant, Variant::Restart);
+    let request = report.details.request.as_ref().unwrap();
+    assert_eq!((request.user.as_str(), request.reason_code.as_str()), (r"NT AUTHORITY\SYSTEM", "0x80020003"));
+    assert_eq!(report.start_ns.unwrap() - request.time_ns, 400 * MS);
+    let names: Vec<&str> = report.details.reported_delays.iter().map(|delay| delay.name.as_str()).collect();
+    assert_eq!(names, ["SlowSvc"]);
+    let text = shutdown_text(&session);
+    assert!(text.contains("Shutdown for a restart took 12.0 s"), "{text}");
+    assert!(text.contains("winlogon.exe (DESK-7) for NT AUTHORITY\\SYSTEM, 400 ms before"), "{text}");
+    // The boot that wrote the account has not shut down.
+    let reason = no_shutdown(&open_boot(&records, "0"));
+    assert!(reason.contains("the boot may not have ended"), "{reason}");
+}
+
+#[test]
+fn a_shutdown_without_an_account_has_no_duration() {
+    let shutdown_ns = START_NS + HOUR;
+    let mut records = boot(START_NS, None);
+    records.extend(request(shutdown_ns));
+    records.extend(boot(shutdown_ns + HOUR, Some(End::Shutdown { action: 6, stop_ns: shutdown_ns + 7 * SECOND })));
+    let session = open_for(&records, Purpose::Shutdown);
+    let report = shutdown(&session);
+    assert_eq!((report.total_ns, report.total_certainty), (None, Certainty::Missing));
+    // From the stop of the log service to the last record; not from the request, which may come long before.
+    assert_eq!(report.total_at_least_ns, 4 * SECOND);
+    assert_eq!(report.variant, Variant::PowerOff);
+    let text = shutdown_text(&session);
+    assert!(text.contains("unknown: the logs have no account of it (event 200). At least 4.00 s."), "{text}");
+}
+
+#[test]
+fn an_account_before_all_boots_is_counted_and_not_attached() {
+    let shutdown_ns = START_NS - 24 * HOUR;
+    let mut records = boot(START_NS, None);
+    records.push(shutdown_account(shutdown_ns, START_NS + 110 * SECOND));
+    let session = open_for(&records, Purpose::Shutdown);
+    no_shutdown(&session);
+    assert_eq!(session.summary().unwrap().losses.count("event_log_accounts_without_boot"), 1);
+}
+
+#[test]
+fn an_end_without_a_shutdown_is_named() {
+    let mut records = boot(START_NS, None);
+    records.extend(boot(START_NS + HOUR, Some(End::PowerLost)));
+    records.extend(boot(START_NS + 2 * HOUR, Some(End::Crash)));
+    let reason = |boot: &str| no_shutdown(&open_boot(&records, boot));
+    assert!(reason("-2").contains("power was lost, or the computer was reset"), "{}", reason("-2"));
+    assert!(reason("-1").contains("Windows crashed with bug check 0x9f"), "{}", reason("-1"));
+    assert!(!reason("0").contains("power was lost") && !reason("0").contains("crashed"), "{}", reason("0"));
+    let stopped: Vec<bool> = open_boot(&records, "0").boots().unwrap().iter().map(|boot| boot.stopped).collect();
+    assert_eq!(stopped, [false; 3]);
+}
+
+#[test]
+fn the_end_of_a_shutdown_is_not_part_of_the_next_boot() {
+    let stop_ns = START_NS + HOUR;
+    let mut records = boot(START_NS, None);
+    records.extend(boot(stop_ns + HOUR, Some(End::Shutdown { action: 6, stop_ns })));
+    let boots = open_boot(&records, "0").boots().unwrap();
+    let last_ns: Vec<i64> = boots.iter().map(|boot| boot.last_unix_ns.unwrap()).collect();
+    // The log service of the second boot writes its records before those of the shutdown.
+    assert_eq!(last_ns, [stop_ns, stop_ns + HOUR + 9 * SECOND]);
+}
+
+/// A sleep from `sleep_ns` to `wake_ns`: the decision is 3 s before the kernel's record, the clock stops a second later,
+/// and the first record afterwards still has that time.
+struct Sleep {
+    decision_ns: i64,
+    wake_ns: i64,
+    target: u32,
+    effective: u32,
+    firmware_ms: u32,
+    image_ms: (u32, u32),
+}
+
+impl Sleep {
+    fn records(&self) -> Vec<LogRecord> {
+        let Self { decision_ns, wake_ns, target, effective, firmware_ms, image_ms } = *self;
+        let stopped_ns = decision_ns + 4 * SECOND;
+        let end_ns = wake_ns + 1_845 * MS;
+        let mut records = vec![
+            system(POWER, 42, decision_ns + 3 * SECOND).with("TargetState", target).with("EffectiveState", effective),
+            system(POWER, 107, stopped_ns + MS / 10).with("TargetState", target).with("WakeFromState", effective),
+            system(GENERAL, 1, wake_ns + MS / 5)
+                .with("NewTime", LogValue::Time(wake_ns))
+                .with("OldTime", LogValue::Time(stopped_ns))
+                .with("Reason", 2),
+        ];
+        if effective == 5 {
+            let times = system(BOOT, 30, wake_ns + SECOND).with("ResetEndStart", LogValue::U64(6_568_027_066_368));
+            let times =
+                times.with("LoadOSImageStart", LogValue::U64(5_112)).with("StartOSImageStart", LogValue::U64(5_151));
+            records.push(
+                times
+                    .with("ExitBootServicesEntry", LogValue::U64(5_993))
+                    .with("ExitBootServicesExit", LogValue::U64(6_001)),
+            );
+        }
+        records.push(
+            system(TROUBLESHOOTER, 1, end_ns + 600 * MS)
+                .with("SleepTime", LogValue::Time(decision_ns))
+                .with("WakeTime", LogValue::Time(end_ns))
+                .with("SleepDuration", 3_011)
+                .with("WakeDuration", 1_845)
+                .with("DriverInitDuration", 928)
+                .with("BiosInitDuration", firmware_ms)
+                .with("HiberWriteDuration", image_ms.0)
+                .with("HiberReadDuration", image_ms.1)
+                .with("HiberPagesWritten", 0)
+                .with("TargetState", target)
+                .with("EffectiveState", effective)
+                .with("WakeSourceType", 0)
+                .with("WakeSourceText", if effective == 4 { "Power Button" } else { "" }),
+        );
+        records
+    }
+}
+
+const S3: Sleep = Sleep {
+    decision_ns: START_NS + HOUR,
+    wake_ns: START_NS + 3 * HOUR,
+    target: 4,
+    effective: 4,
+    firmware_ms: 561,
+    image_ms: (0, 0),
+};
+
+#[test]
+fn a_sleep_has_both_halves_and_the_kernels_own_figures() {
+    let mut records = boot(START_NS, None);
+    records.extend(S3.records());
+    let [sleep] = &sleeps(&open_for(&records, Purpose::Sleep))[..] else { panic!("one sleep") };
+    assert_eq!(sleep.variant, Variant::Sleep);
+    // The clock stopped 4 s after the decision; Windows' own figure ends with the kernel's record after 3 s.
+    assert_eq!((ms(sleep.details.suspend.whole_ns), ms(sleep.details.suspend.kernel_ns)), (Some(4_000), Some(3_011)));
+    assert_eq!(
+        (ms(sleep.details.resume.whole_ns), ms(sleep.details.resume.kernel_ns)),
+        (Some(1_844 + 561), Some(1_845))
+    );
+    let asleep_ns = sleep.details.asleep.wall_ns.unwrap();
+    assert!((asleep_ns - (2 * HOUR - 4 * SECOND - 561 * MS)).abs() < 5 * MS, "{asleep_ns}");
+    assert_eq!(sleep.details.wake_source, "Power Button");
+    assert!(sleep.settling.is_none(), "logs do not show when the computer was idle");
+}
+
+#[test]
+fn waking_up_to_hibernate_is_not_a_resume() {
+    let mut records = boot(START_NS, None);
+    let mut woken = S3.records();
+    let account = woken.pop().unwrap();
+    // The record without durations has the time of the decision to hibernate, and so has the account of the hibernation.
+    let decision_ns = S3.wake_ns + 900 * MS;
+    let data = account.data.into_iter().map(|(name, value)| match name.as_str() {
+        "SleepTime" | "WakeTime" => (name, LogValue::Time(decision_ns)),
+        "WakeSourceType" => (name, LogValue::U32(3)),
+        _ if name.ends_with("Duration") => (name, LogValue::U32(0)),
+        _ => (name, value),
+    });
+    woken.push(LogRecord { data: data.collect(), ..account });
+    records.extend(woken);
+    let hibernation = Sleep { decision_ns, wake_ns: START_NS + 9 * HOUR, target: 5, effective: 5, ..S3 };
+    records.extend(hibernation.records());
+    let transitions = sleeps(&open_for(&records, Purpose::Sleep));
+    let kinds: Vec<_> =
+        transitions.iter().map(|sleep| (sleep.variant, sleep.details.resume.whole_ns.is_some())).collect();
+    assert_eq!(kinds, [(Variant::Sleep, false), (Variant::Hibernate, true)]);
+    assert!(transitions[0].details.kernel_account.is_empty());
+    assert_eq!(transitions[0].details.wake_source, "Windows, in order to hibernate");
+    assert_eq!(transitions[1].details.wake_source, "");
+}
+
+#[test]
+fn firmware_of_a_hibernation_comes_from_its_own_record_if_the_resume_has_none() {
+    let mut records = boot(START_NS, None);
+    let hibernation = Sleep { target: 5, effective: 5, firmware_ms: 0, image_ms: (5_541, 2_145), ..S3 };
+    records.extend(hibernation.records());
+    let [sleep] = &sleeps(&open_for(&records, Purpose::Sleep))[..] else { panic!("one hibernation") };
+    assert_eq!(sleep.variant, Variant::Hibernate);
+    let firmware = phase(&sleep.phases, PhaseName::BiosInit);
+    assert_eq!(
+        (ms(firmware.duration_ns), firmware.ends.event.as_str()),
+        (Some(5_151), "Microsoft-Windows-Kernel-Boot/30")
+    );
+    assert_eq!(ms(sleep.details.suspend.whole_ns), Some(4_000 + 5_541));
+    assert_eq!(ms(sleep.details.resume.whole_ns), Some(1_844 + 5_151 + 2_145));
+    // Firmware times of sleeps are those of the resume, and never of an earlier start.
+    let [sleep] = &sleeps(&open_for(&[boot(START_NS, None), S3.records()].concat(), Purpose::Sleep))[..] else {
+        panic!("one sleep")
+    };
+    assert_eq!(ms(phase(&sleep.phases, PhaseName::BiosInit).duration_ns), Some(561));
+}
+
+#[test]
+fn a_fast_startup_is_a_boot() {
+    let mut records = boot(START_NS, None);
+    let startup = Sleep { target: 6, effective: 5, firmware_ms: 0, image_ms: (1_311, 1_126), ..S3 };
+    records.extend(startup.records());
+    records.extend(Sleep { decision_ns: START_NS + 5 * HOUR, wake_ns: START_NS + 6 * HOUR, ..S3 }.records());
+    let boots = open_boot(&records, "0").boots().unwrap();
+    let listed: Vec<_> = boots
+        .iter()
+        .map(|boot| ((boot.first_unix_ns.unwrap() - START_NS) / HOUR, boot.fast_startup, boot.started, boot.stopped))
+        .collect();
+    assert_eq!(listed, [(0, false, true, true), (3, true, true, false)]);
+    let session = open_boot(&records, "0");
+    let Boot::FastStartup(report) = session.boot(&BootOptions::default()).unwrap().report else {
+        panic!("not a fast startup")
+    };
+    let [startup] = &report.transitions[..] else { panic!("{:?}", report.transitions.len()) };
+    assert_eq!(ms(startup.details.suspend.whole_ns), Some(4_000 + 1_311));
+    assert_eq!(startup.details.resume.at_least_ns / MS, 1_844 + 5_151 + 1_126);
+    assert_eq!(startup.details.resume.whole_ns, None, "the desktop is not in the logs");
+    // The sleep after it belongs to the fast startup, and none to the boot before.
+    assert_eq!(
+        sleeps(&session).iter().map(|sleep| sleep.variant).collect::<Vec<_>>(),
+        [Variant::FastStartup, Variant::Sleep]
+    );
+    let reason = no_shutdown(&open_boot(&records, "-1"));
+    assert!(reason.contains("shut down for a fast startup; 'onoff suspend --boot 0'"), "{reason}");
+}
