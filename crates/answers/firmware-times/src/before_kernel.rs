@@ -91,16 +91,9 @@ pub fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Op
     BeforeKernel {
         firmware_table: table,
         firmware: trusted.and_then(given_firmware).unwrap_or_else(|| {
-            first_recorded(
-                trace,
-                // Windows' own resume times also end the firmware at the loader start.
-                &[
-                    (milestone::FIRMWARE_LOADER_STARTED, Rule::FirmwareTableInRecording),
-                    (milestone::FIRMWARE, Rule::KernelRecordsFirmwareTime),
-                ],
-                1,
-                Certainty::Inferred,
-            )
+            recorded_firmware(trace).unwrap_or_else(|| {
+                first_recorded(trace, &[(milestone::FIRMWARE, Rule::KernelRecordsFirmwareTime)], 1, Certainty::Inferred)
+            })
         }),
         boot_manager: first_recorded(
             trace,
@@ -118,14 +111,21 @@ pub fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Op
     }
 }
 
+/// Returns the firmware time from the five checkpoints in the recording, up to the start of the loader, where Windows'
+/// own resume times end it too.
+fn recorded_firmware(trace: &Trace) -> Option<EarlierTime> {
+    let (checkpoints, event) = recorded_checkpoints(trace)?;
+    let (duration_ns, is_from_reset_end) = checkpoints.firmware_time().filter(|&(ns, _)| ns > 0)?;
+    let rule = if is_from_reset_end { Rule::FirmwareTableFromResetEnd } else { Rule::FirmwareTableInRecording };
+    Some(EarlierTime { duration_ns: Some(duration_ns), rule, event, certainty: Certainty::Inferred })
+}
+
 /// Returns the firmware time from a file, up to the boot manager, like the recording's own records.
 fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
-    if spans_resets(&checkpoint_faults(&given.checkpoints)) {
-        return None;
-    }
+    let (duration_ns, is_from_reset_end) = given.checkpoints.firmware_time()?;
     Some(EarlierTime {
-        duration_ns: Some(given.checkpoints.loader_start_ns?),
-        rule: Rule::FirmwareTableGiven,
+        duration_ns: Some(duration_ns),
+        rule: if is_from_reset_end { Rule::FirmwareTableFromResetEnd } else { Rule::FirmwareTableGiven },
         event: given.from.clone(),
         certainty: Certainty::Inferred,
     })
@@ -316,6 +316,29 @@ mod tests {
         let times = before_kernel(&trace, Some(&given), Some(0));
         assert!(times.firmware_table.unwrap().disagreements.is_empty());
         assert!(same_times(&trace, Some(&given)));
+    }
+
+    /// Uses values from logs of a real desktop whose clock counts on over warm resets: 17.7 s, 428 s and 68 days until the
+    /// reset ended, and a cold start. Some of its boots have no time of loading the loader.
+    #[test]
+    fn a_clock_that_was_not_reset_counts_from_the_end_of_the_reset() {
+        let firmware = |stored: [i64; 5]| {
+            let mut trace = Trace::default();
+            record(&mut trace, &FirmwareCheckpoints::from_stored(stored.map(|ms| ms * MS)));
+            let times = before_kernel(&trace, None, Some(0));
+            let table = times.firmware_table.unwrap();
+            (times.firmware.duration_ns.map(|ns| ns / MS), times.firmware.rule, table.reset_ns.is_some())
+        };
+        let from_reset_end = |ms| (Some(ms), Rule::FirmwareTableFromResetEnd, false);
+        assert_eq!(firmware([17_686, 28_010, 28_060, 28_726, 28_731]), from_reset_end(10_374));
+        assert_eq!(firmware([428_356, 0, 434_369, 434_986, 434_991]), from_reset_end(6_013));
+        let days = [2_098_465_270, 2_098_475_814, 2_098_475_912, 2_098_476_581, 2_098_476_586];
+        assert_eq!(firmware(days), from_reset_end(10_642));
+        let cold = firmware([228, 10_117, 10_166, 10_806, 10_811]);
+        assert_eq!(cold, (Some(10_166), Rule::FirmwareTableInRecording, true));
+        // Without the end of the reset, nothing is known.
+        let unknown = firmware([0, 2_098_475_814, 2_098_475_912, 2_098_476_581, 2_098_476_586]);
+        assert_eq!((unknown.0, unknown.2), (None, false));
     }
 
     #[test]

@@ -8,11 +8,6 @@ use onoff_trace::{Duration, Severity};
 use super::report::{FirmwareIntervals, FirmwareStage, FirmwareStageName};
 use onoff_evidence::rule::Rule;
 
-/// Maximum plausible time until the loader is loaded, ns. Beyond it, the clock kept running over earlier boots.
-const MAX_FIRMWARE_NS: i64 = 600_000_000_000;
-/// Maximum plausible time until the operating system takes over, ns.
-const MAX_TOTAL_NS: i64 = 3_600_000_000_000;
-
 /// `gEfiEventReadyToBootGuid`: the event that UEFI firmware signals before each boot attempt.
 const READY_TO_BOOT: FirmwareGuid =
     FirmwareGuid([0x7c, 0xe8, 0x8f, 0xb3, 0x4b, 0xd7, 0x46, 0x79, 0x87, 0xa8, 0xa8, 0xd8, 0xde, 0xe5, 0x0d, 0x2b]);
@@ -25,7 +20,7 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareProblem> {
     let mut add_fault = |kind, severity, text: String| {
         faults.push(FirmwareProblem { kind, severity, place: String::new(), text, skipped_bytes: 0 });
     };
-    if reset_end_in_ticks(times) {
+    if times.is_reset_end_in_ticks() {
         add_fault(
             Kind::ResetEndInTicks,
             Severity::Error,
@@ -53,14 +48,12 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareProblem> {
             );
         }
     }
-    let is_implausible = times.loader_load_ns.or(times.loader_start_ns).is_some_and(|ns| ns > MAX_FIRMWARE_NS)
-        || times.exit_end_ns.is_some_and(|ns| ns > MAX_TOTAL_NS);
-    if is_implausible {
+    if times.is_clock_kept_over_resets() {
         add_fault(
             Kind::ClockNotReset,
             Severity::Warning,
-            "the times are longer than any boot: this firmware's clock keeps running over warm resets, so times since reset do not belong to this boot. \
-             Power the computer off and on to get the times of a single boot"
+            "this firmware's clock keeps running over warm resets, so times since reset do not belong to this boot. Power the computer off \
+             and on to get the times of a single boot"
                 .to_owned(),
         );
     }
@@ -95,13 +88,6 @@ fn firmware_end(times: &FirmwareCheckpoints) -> Option<i64> {
     if is_legacy(times) { times.loader_start_ns } else { times.loader_load_ns }
 }
 
-fn reset_end_in_ticks(times: &FirmwareCheckpoints) -> bool {
-    match (times.reset_end_ns, times.loader_load_ns.or(times.loader_start_ns)) {
-        (Some(reset), Some(load)) => reset > load,
-        _ => false,
-    }
-}
-
 /// Returns true if the times do not start at the reset of this boot.
 #[must_use]
 pub fn spans_resets(faults: &[FirmwareProblem]) -> bool {
@@ -115,7 +101,7 @@ pub fn spans_resets(faults: &[FirmwareProblem]) -> bool {
 /// manager.
 #[must_use]
 pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> FirmwareIntervals {
-    let reset_end = times.reset_end_ns.filter(|_| !reset_end_in_ticks(times));
+    let reset_end = times.reset_end_ns.filter(|_| !times.is_reset_end_in_ticks());
     let duration = |start_ns: Option<i64>, end_ns: Option<i64>| {
         let duration_ns = end_ns?.saturating_sub(start_ns?);
         (duration_ns >= 0).then_some(duration_ns)
@@ -146,7 +132,7 @@ pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> Firmw
 /// Returns the stages between the checkpoints, in order; only those with known and plausible ends.
 #[must_use]
 pub fn stages(times: &FirmwareCheckpoints) -> Vec<FirmwareStage> {
-    let reset_end = times.reset_end_ns.filter(|_| !reset_end_in_ticks(times));
+    let reset_end = times.reset_end_ns.filter(|_| !times.is_reset_end_in_ticks());
     let boundaries = [
         (FirmwareStageName::Reset, Some(0), reset_end.filter(|&ns| ns > 0)),
         (FirmwareStageName::Firmware, reset_end, firmware_end(times)),

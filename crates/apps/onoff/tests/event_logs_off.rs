@@ -177,6 +177,27 @@ fn phases_of_a_shutdown_are_those_of_windows() {
 }
 
 #[test]
+fn the_requester_is_the_first_of_the_requests_that_succeeded() {
+    let shutdown_ns = START_NS + HOUR;
+    let request_of = |program: &str, time_ns: i64| system("User32", 1074, time_ns).with("param1", program);
+    let requester = |requests: Vec<LogRecord>| {
+        let mut records = boot(START_NS, None);
+        records.extend(requests);
+        records.extend(boot(shutdown_ns + HOUR, Some(End::Shutdown { action: 6, stop_ns: shutdown_ns + 7 * SECOND })));
+        shutdown(&open_for(&records, Purpose::Shutdown)).details.request.map(|request| request.program)
+    };
+    let winlogon = || request_of("winlogon.exe", shutdown_ns);
+    assert_eq!(requester(vec![request_of("Explorer.EXE", shutdown_ns - SECOND), winlogon()]).unwrap(), "Explorer.EXE");
+    // An earlier request failed or was aborted, or belongs to nothing that happened now.
+    for id in [1073, 1075] {
+        let failed = [request_of("Updater.exe", shutdown_ns - 60 * SECOND), system("User32", id, shutdown_ns - SECOND)];
+        assert_eq!(requester([failed.to_vec(), vec![winlogon()]].concat()).unwrap(), "winlogon.exe");
+        assert_eq!(requester(failed.to_vec()), None);
+    }
+    assert_eq!(requester(vec![request_of("Updater.exe", START_NS + 60 * SECOND), winlogon()]).unwrap(), "winlogon.exe");
+}
+
+#[test]
 fn a_shutdown_without_an_account_has_no_duration() {
     let shutdown_ns = START_NS + HOUR;
     let mut records = boot(START_NS, None);
@@ -322,7 +343,8 @@ fn waking_up_to_hibernate_is_not_a_resume() {
     });
     woken.push(LogRecord { data: data.collect(), ..account });
     records.extend(woken);
-    let hibernation = Sleep { decision_ns, wake_ns: START_NS + 9 * HOUR, target: 5, effective: 5, ..S3 };
+    let hibernation =
+        Sleep { decision_ns, wake_ns: START_NS + 9 * HOUR, target: 5, effective: 5, image_ms: (2_882, 4_038), ..S3 };
     records.extend(hibernation.records());
     let transitions = sleeps(&open_for(&records, Purpose::Sleep));
     let kinds: Vec<_> =
@@ -381,4 +403,110 @@ fn a_fast_startup_is_a_boot() {
     );
     let reason = no_shutdown(&open_boot(&records, "-1"));
     assert!(reason.contains("shut down for a fast startup; 'onoff suspend --boot 0'"), "{reason}");
+}
+
+/// Sets the clock from `old_ns` to `new_ns`, as a program does.
+fn clock_step(old_ns: i64, new_ns: i64) -> LogRecord {
+    let step = system(GENERAL, 1, new_ns).with("NewTime", LogValue::Time(new_ns));
+    step.with("OldTime", LogValue::Time(old_ns)).with("Reason", 1)
+}
+
+/// Figures of a real virtual machine that its host paused for 30 hours.
+#[test]
+fn steps_of_the_clock_are_not_part_of_a_shutdown() {
+    let step_ns = 108_215_224 * MS;
+    let end_ns = START_NS + step_ns + HOUR;
+    let mut records = boot(START_NS, None);
+    records.push(clock_step(START_NS + 60 * SECOND, START_NS + 60 * SECOND + step_ns));
+    records.extend(boot(end_ns + 30 * SECOND, Some(End::Shutdown { action: 5, stop_ns: end_ns - 16 * MS })));
+    let start_ns = end_ns - 108_236_622 * MS;
+    records.push(
+        diagnostics(200, end_ns + 150 * SECOND)
+            .with("ShutdownStartTime", LogValue::Time(start_ns))
+            .with("ShutdownEndTime", LogValue::Time(end_ns))
+            .with("ShutdownTime", 108_236_622)
+            .with("ShutdownUserSessionTime", 1_350)
+            .with("ShutdownSystemSessionsTime", 19_423)
+            .with("ShutdownKernelTime", 108_215_848),
+    );
+    let report = shutdown(&open_for(&records, Purpose::Shutdown));
+    let lengths = PhaseName::WINDOWS_SHUTDOWN.map(|name| ms(phase(&report.phases, name).duration_ns));
+    assert_eq!(lengths, [Some(1_350), Some(19_423), Some(625)]);
+    assert_eq!(ms(report.total_ns), Some(21_398));
+    assert_eq!(report.details.windows_account.unwrap().clock_steps_ns, step_ns);
+    // The axis leaves the step out too: the shutdown ends an hour after the start.
+    assert_eq!(report.end_ns.unwrap() / SECOND, HOUR / SECOND);
+}
+
+#[test]
+fn a_fast_startup_without_an_account_of_its_resume_is_a_boot() {
+    let startup = Sleep { target: 6, effective: 5, firmware_ms: 0, image_ms: (1_311, 1_126), ..S3 };
+    let mut without_account = startup.records();
+    let account = without_account.pop().unwrap();
+    let boot_type = system(BOOT, 27, S3.wake_ns + SECOND).with("BootType", 1);
+    let boots_of = |startup: Vec<LogRecord>| {
+        let boots = open_boot(&[boot(START_NS, None), startup].concat(), "0").boots().unwrap();
+        boots.iter().map(|boot| (boot.fast_startup, boot.stopped)).collect::<Vec<_>>()
+    };
+    let both = [(false, true), (true, false)];
+    assert_eq!(boots_of([without_account.clone(), vec![boot_type.clone()]].concat()), both);
+    assert_eq!(boots_of([without_account.clone(), vec![boot_type, account]].concat()), both, "counted once");
+    let resumed = system(BOOT, 27, S3.wake_ns + SECOND).with("BootType", 2);
+    assert_eq!(boots_of([without_account, vec![resumed]].concat()), [(false, false)]);
+    // Logs that start with the account of the resume.
+    let report = sleeps(&open_for(&startup.records()[4..], Purpose::Sleep));
+    assert_eq!(report.iter().map(|sleep| sleep.variant).collect::<Vec<_>>(), [Variant::FastStartup]);
+}
+
+#[test]
+fn the_log_service_notices_the_end_of_a_boot_in_which_it_ran() {
+    let no_log =
+        [system(GENERAL, 12, START_NS + HOUR), system(POWER, 41, START_NS + HOUR + SECOND).with("BugcheckCode", 0)];
+    let stop = [system(POWER, 109, START_NS + HOUR + 5 * SECOND), system(GENERAL, 13, START_NS + HOUR + 6 * SECOND)];
+    let noticed = system("EventLog", 6008, START_NS + HOUR + 28 * SECOND);
+    let last = boot(START_NS + HOUR + 20 * SECOND, None);
+    let records = [boot(START_NS, None), no_log.to_vec(), stop.to_vec(), vec![noticed.clone()], last.clone()].concat();
+    let reason = no_shutdown(&open_boot(&records, "-2"));
+    assert!(reason.contains("power was lost") && reason.contains("Kernel-Power/41"), "{reason}");
+    // The boot without the log service was restarted.
+    assert_eq!(shutdown(&open_boot(&records, "-1")).total_ns, None);
+    let only_noticed = [boot(START_NS, None), vec![noticed], last].concat();
+    let reason = no_shutdown(&open_boot(&only_noticed, "-1"));
+    assert!(reason.contains("according to EventLog/6008"), "{reason}");
+}
+
+#[test]
+fn the_next_boot_or_the_stop_of_the_log_service_shows_a_shutdown() {
+    let stopped = |end: Option<LogRecord>, last_shutdown_good: bool| {
+        let last = system(BOOT, 20, START_NS + HOUR + SECOND);
+        let last = last.with("LastShutdownGood", LogValue::Bool(last_shutdown_good));
+        let first = [boot(START_NS, None), end.into_iter().collect()].concat();
+        let records = [first, boot(START_NS + HOUR, None), vec![last]].concat();
+        open_boot(&records, "0").boots().unwrap().iter().map(|boot| boot.stopped).collect::<Vec<_>>()
+    };
+    assert_eq!(stopped(None, false), [false, false]);
+    assert_eq!(stopped(None, true), [true, false]);
+    assert_eq!(stopped(Some(system("EventLog", 6006, START_NS + 60 * SECOND)), false), [true, false]);
+}
+
+#[test]
+fn records_of_other_logs_belong_to_the_boot_of_the_corrected_clock() {
+    // A hardware clock in local time is 13 h ahead at the start of each boot.
+    let ahead_ns = 13 * HOUR;
+    let boot_with_wrong_clock = |start_ns: i64| {
+        let mut records = boot(start_ns + ahead_ns, None);
+        records.push(clock_step(start_ns + ahead_ns + 30 * SECOND, start_ns + 30 * SECOND));
+        records
+    };
+    let authentication = |id: u16, time_ns: i64| {
+        LogRecord::new("Microsoft-Windows-Winlogon/Operational", "Microsoft-Windows-Winlogon", id, time_ns)
+    };
+    let second_ns = START_NS + 2 * HOUR;
+    let logon = [authentication(1, second_ns + 40 * SECOND), authentication(2, second_ns + 41 * SECOND)];
+    let records = [boot_with_wrong_clock(START_NS), boot_with_wrong_clock(second_ns), logon.to_vec()].concat();
+    let logons = |boot: &str| match open_boot(&records, boot).boot(&BootOptions::default()).unwrap().report {
+        Boot::Windows(report) => report.details.logon.authentications.iter().map(|row| row.start_ns / SECOND).collect(),
+        _ => Vec::new(),
+    };
+    assert_eq!((logons("-1"), logons("0")), (vec![], vec![40]));
 }

@@ -169,7 +169,42 @@ pub struct FirmwareCheckpoints {
     pub exit_end_ns: Option<i64>,
 }
 
+/// Longest plausible reset, ns: up to 230 ms were measured on real computers.
+const MAX_RESET_NS: i64 = 10_000_000_000;
+/// Maximum plausible time until the loader is loaded, ns.
+const MAX_FIRMWARE_NS: i64 = 600_000_000_000;
+/// Maximum plausible time until the operating system takes over, ns.
+const MAX_TOTAL_NS: i64 = 3_600_000_000_000;
+
 impl FirmwareCheckpoints {
+    /// Returns true if the end of the reset is later than the load of the loader: it counts clock ticks instead of ns.
+    #[must_use]
+    pub fn is_reset_end_in_ticks(&self) -> bool {
+        let load_ns = self.loader_load_ns.or(self.loader_start_ns);
+        self.reset_end_ns.zip(load_ns).is_some_and(|(reset_ns, load_ns)| reset_ns > load_ns)
+    }
+
+    /// Returns true if a warm reset did not reset the firmware's clock, so the times include earlier boots.
+    #[must_use]
+    pub fn is_clock_kept_over_resets(&self) -> bool {
+        let exceeds = |ns: Option<i64>, max_ns: i64| ns.is_some_and(|ns| ns > max_ns);
+        exceeds(self.reset_end_ns.filter(|_| !self.is_reset_end_in_ticks()), MAX_RESET_NS)
+            || exceeds(self.loader_load_ns.or(self.loader_start_ns), MAX_FIRMWARE_NS)
+            || exceeds(self.exit_end_ns, MAX_TOTAL_NS)
+    }
+
+    /// Returns the time of the firmware until it starts the loader, ns, and whether it is measured from the end of the
+    /// reset because the clock kept running over resets. `None` if unknown.
+    #[must_use]
+    pub fn firmware_time(&self) -> Option<(i64, bool)> {
+        let loader_ns = self.loader_start_ns?;
+        if !self.is_clock_kept_over_resets() {
+            return Some((loader_ns, false));
+        }
+        let reset_end_ns = self.reset_end_ns.filter(|&ns| ns > 0 && !self.is_reset_end_in_ticks())?;
+        Some((loader_ns.checked_sub(reset_end_ns)?, true))
+    }
+
     /// Converts stored times, where zero means not set, in checkpoint order.
     #[must_use]
     pub fn from_stored(stored: [i64; 5]) -> Self {

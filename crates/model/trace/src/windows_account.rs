@@ -78,6 +78,8 @@ pub struct ShutdownAccount {
     pub system_session_ns: i64,
     /// `ShutdownKernelTime`: KernelShutdown, ns.
     pub kernel_ns: i64,
+    /// Steps of the clock that Windows counted as time of the kernel, ns; subtracted from `shutdown_ns` and `kernel_ns`.
+    pub clock_steps_ns: i64,
     /// `ShutdownUserPolicyTime`: Group Policy of the user, ns; part of UserSession.
     pub user_policy_ns: Option<i64>,
     /// `ShutdownUserProfilesTime`: saving the user's profile, ns; part of UserSession.
@@ -92,7 +94,7 @@ pub struct ShutdownAccount {
     pub event: String,
 }
 
-/// The last request to shut down that was recorded in a boot (`User32`, event 1074).
+/// The request that led to a shutdown (`User32`, event 1074): the first of several for the same one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShutdownRequest {

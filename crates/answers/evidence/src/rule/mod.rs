@@ -54,8 +54,8 @@ pub enum Rule {
     WindowsAccount { field: &'static str },
     /// The record of the kernel's start in the System log.
     KernelStartRecord,
-    /// The event log service stops, in the middle of a shutdown.
-    EventLogStops,
+    /// The first record of a shutdown in the System log: the event log service stops, or the kernel records the action.
+    FirstShutdownRecord,
     /// The wall clock stopped for the sleep; the first record after the sleep still has that time.
     ClockStopped,
     /// A unit was reached.
@@ -121,6 +121,9 @@ pub enum Rule {
     KernelRecordsFirmwareTime,
     /// Firmware performance table: from processor reset to the start of the boot manager.
     FirmwareTableInRecording,
+    /// Firmware performance table whose clock kept running over resets: from the end of the reset to the start of the
+    /// boot manager.
+    FirmwareTableFromResetEnd,
     /// Boot manager time as recorded by the kernel, taken as milliseconds.
     KernelRecordsBootManagerTime,
     /// Loader start and end as recorded by the loader.

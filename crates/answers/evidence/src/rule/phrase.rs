@@ -79,7 +79,9 @@ impl Rule {
             Self::NotFound => "no rule matched",
             Self::KernelStartRecord => "the record of the kernel's start in the System log",
             Self::ClockStopped => "the time at which the wall clock stopped, from the first record after the sleep",
-            Self::EventLogStops => "the stop of the event log service, in the middle of the shutdown",
+            Self::FirstShutdownRecord => {
+                "the first record of the shutdown in the System log: the event log service stops, or the kernel records the action"
+            }
             Self::ImageWithinSleep => {
                 "the restored kernel did not run during the write or the read; the time asleep includes writing the image, power-off, firmware, loader, \
                  and the kernel that read the image"
@@ -97,6 +99,9 @@ impl Rule {
             }
             Self::FirmwareTableInRecording => {
                 "firmware performance table: from processor reset to the start of the boot manager"
+            }
+            Self::FirmwareTableFromResetEnd => {
+                "firmware performance table: from the end of the reset to the start of the boot manager, because its clock kept running over resets"
             }
             Self::KernelRecordsBootManagerTime => "boot manager time recorded by the kernel (unit assumed to be ms)",
             Self::LoaderStartAndEnd => "start and end recorded by the loader",

@@ -78,7 +78,12 @@ impl<'a> Events<'a> {
 
     /// Returns whether any event belongs to a shutdown.
     pub(super) fn contain_shutdown(&self) -> bool {
-        let in_logs = [milestone::ACCOUNT_SHUTDOWN_START, milestone::SHUTDOWN_ACTION, milestone::SYSTEM_STOP];
+        let in_logs = [
+            milestone::ACCOUNT_SHUTDOWN_START,
+            milestone::SHUTDOWN_ACTION,
+            milestone::SYSTEM_STOP,
+            milestone::EVENT_LOG_STOP,
+        ];
         let is_recorded = |name: &&str| milestones(self.trace, name).next().is_some();
         self.trace.logged_end.is_some() && in_logs.iter().any(is_recorded)
             || !self.sessions.is_empty()
@@ -177,11 +182,10 @@ impl<'a> Events<'a> {
                 Search::inferred(Rule::KernelFirstStep, |_| self.start_of(self.kernel_steps.first().copied())),
                 Search::inferred(Rule::FirstProcessEnds, |_| Some((self.burst?.first_ns, "Process/End".to_owned()))),
                 account(self.trace, milestone::ACCOUNT_SHUTDOWN_START, "ShutdownStartTime"),
-                Search::inferred(Rule::EventLogStops, |from_ns| {
-                    first_milestone(self.trace, milestone::EVENT_LOG_STOP, from_ns)
-                }),
-                Search::inferred(Rule::KernelRecordsAction, |from_ns| {
-                    first_milestone(self.trace, milestone::SHUTDOWN_ACTION, from_ns)
+                // In either order.
+                Search::inferred(Rule::FirstShutdownRecord, |from_ns| {
+                    let first = |name| first_milestone(self.trace, name, from_ns);
+                    [first(milestone::EVENT_LOG_STOP), first(milestone::SHUTDOWN_ACTION)].into_iter().flatten().min()
                 }),
             ],
             0,

@@ -11,8 +11,8 @@ use super::account::BootAccount;
 use super::collection::Machine;
 use super::ends::{self, RecordedEnd};
 use super::events::{
-    BOOT_ACCOUNT, BOOT_RECORD, CLOCK_SET, DIAGNOSTICS, EVENT_LOG, KERNEL_BOOT, KERNEL_GENERAL, KERNEL_POWER,
-    KERNEL_START, KERNEL_STOP, LOG_START, POWER_ACTION, POWER_TROUBLESHOOTER, RESUME, SLEEP,
+    BOOT_ACCOUNT, BOOT_RECORD, BOOT_TYPE, CLOCK_SET, DIAGNOSTICS, EVENT_LOG, KERNEL_BOOT, KERNEL_GENERAL, KERNEL_POWER,
+    KERNEL_START, KERNEL_STOP, LOG_NOT_STOPPED, LOG_START, LOG_STOP, POWER_ACTION, POWER_TROUBLESHOOTER, RESUME, SLEEP,
 };
 use super::power::{self, FastStartup};
 
@@ -22,6 +22,10 @@ const SYSTEM: &str = "System";
 const LOG_START_RECORDS: u64 = 64;
 /// Maximum distance of the start of an account from its boot's first record, ns. Measured: 27 to 50 ms.
 const MAX_ACCOUNT_DISTANCE_NS: u64 = 1_000_000_000;
+/// A wrong hardware clock is corrected within this time, ns.
+const CLOCK_SETTING_NS: i64 = 600_000_000_000;
+/// `BootType` of a fast startup.
+const FAST_STARTUP: u64 = 1;
 /// Kernel-General/1 with this reason sets the clock after a sleep: the step is real time.
 const AFTER_SLEEP: u64 = 2;
 
@@ -32,11 +36,29 @@ struct ClockSteps {
     by_number: Vec<(u64, i64)>,
     /// Clock after the step, and the sum of the steps up to that clock, ns.
     by_clock: Vec<(i64, i64)>,
+    /// Sum of the steps soon after the start, which correct a wrong hardware clock, ns.
+    at_start_ns: i64,
+}
+
+/// A step of the clock.
+#[derive(Clone, Copy, Debug)]
+struct ClockStep {
+    /// Number of the record in the System log.
+    number: u64,
+    /// Clock before and after the step, ns since 1970.
+    old_unix_ns: i64,
+    new_unix_ns: i64,
+}
+
+impl ClockStep {
+    fn step_ns(self) -> i64 {
+        self.new_unix_ns.saturating_sub(self.old_unix_ns)
+    }
 }
 
 impl ClockSteps {
-    /// Takes record number, clock after the step, and step, ns; ordered by number.
-    fn new(mut steps: Vec<(u64, i64, i64)>) -> Self {
+    /// Takes the steps of a boot, ordered by number.
+    fn new(mut steps: Vec<ClockStep>, start_unix_ns: i64) -> Self {
         fn sums<K>(steps: impl Iterator<Item = (K, i64)>) -> Vec<(K, i64)> {
             let add = |sum: &mut i64, (key, step_ns)| {
                 *sum = sum.saturating_add(step_ns);
@@ -44,9 +66,19 @@ impl ClockSteps {
             };
             steps.scan(0, add).collect()
         }
-        let by_number = sums(steps.iter().map(|&(number, _, step_ns)| (number, step_ns)));
-        steps.sort_by_key(|&(_, clock_ns, _)| clock_ns);
-        Self { by_number, by_clock: sums(steps.into_iter().map(|(_, clock_ns, step_ns)| (clock_ns, step_ns))) }
+        let by_number = sums(steps.iter().map(|step| (step.number, step.step_ns())));
+        let earlier_ns = std::iter::once(0).chain(by_number.iter().map(|&(_, sum_ns)| sum_ns));
+        let at_start = steps.iter().zip(earlier_ns).take_while(|(step, earlier_ns)| {
+            step.old_unix_ns.saturating_sub(*earlier_ns).saturating_sub(start_unix_ns) <= CLOCK_SETTING_NS
+        });
+        let at_start_ns = at_start.fold(0, |sum: i64, (step, _)| sum.saturating_add(step.step_ns()));
+        steps.sort_by_key(|step| step.new_unix_ns);
+        Self { by_number, by_clock: sums(steps.iter().map(|step| (step.new_unix_ns, step.step_ns()))), at_start_ns }
+    }
+
+    /// Returns the sum of all steps, ns.
+    fn total_ns(&self) -> i64 {
+        self.by_number.last().map_or(0, |&(_, sum_ns)| sum_ns)
     }
 
     /// Returns the sum of the steps before a record.
@@ -104,6 +136,16 @@ impl LoggedBoot {
         unix_ns.saturating_sub(self.start_unix_ns).saturating_sub(self.steps.before_clock(unix_ns))
     }
 
+    /// Sum of the steps of the clock that are not the passing of time, ns.
+    pub(super) fn clock_steps_ns(&self) -> i64 {
+        self.steps.total_ns()
+    }
+
+    /// Start by the clock after it was corrected, ns since 1970.
+    fn corrected_start_unix_ns(&self) -> i64 {
+        self.start_unix_ns.saturating_add(self.steps.at_start_ns)
+    }
+
     /// When the computer was turned on, ns since 1970: the kernel's start, or its resume in a fast startup.
     pub(super) fn power_on_unix_ns(&self) -> i64 {
         self.fast_startup.map_or(self.start_unix_ns, |startup| startup.resume_unix_ns)
@@ -130,7 +172,9 @@ pub(super) fn boots(machine: &Machine) -> (Vec<LoggedBoot>, u64) {
         match nearest.filter(|boot| boot.account.is_none() && boot.fast_startup.is_none()) {
             Some(boot) => {
                 // The first record of the boot is some 40 ms later than the start of the account.
-                boot.start_unix_ns = account.start_unix_ns;
+                if boot.start_unix_ns.abs_diff(account.start_unix_ns) <= MAX_ACCOUNT_DISTANCE_NS {
+                    boot.start_unix_ns = account.start_unix_ns;
+                }
                 boot.account = Some(account);
             }
             None => unassigned += 1,
@@ -141,16 +185,23 @@ pub(super) fn boots(machine: &Machine) -> (Vec<LoggedBoot>, u64) {
     for boot in &mut boots {
         for &index in &boot.records {
             let Some(record) = machine.records.get(index) else { continue };
-            boot.has_services |= record.provider == EVENT_LOG && LOG_START.contains(&record.id);
-            boot.is_stopped |= is(record, KERNEL_GENERAL, KERNEL_STOP) || is(record, KERNEL_POWER, POWER_ACTION);
+            // Where the System log does not reach, records of services show that they ran.
+            boot.has_services |= record.provider == EVENT_LOG && LOG_START.contains(&record.id)
+                || record.channel != SYSTEM && !record.provider.starts_with("Microsoft-Windows-Kernel-");
+            boot.is_stopped |= is(record, KERNEL_GENERAL, KERNEL_STOP)
+                || is(record, KERNEL_POWER, POWER_ACTION)
+                || is(record, EVENT_LOG, LOG_STOP);
             boot.has_slept |= is(record, KERNEL_POWER, SLEEP) || power::is_resume(record);
         }
     }
-    // A shutdown before a fast startup is recorded in the fast startup.
+    // A fast startup shows that the computer was shut down before it, and the kernel remembers a good shutdown.
     for place in 1..boots.len() {
-        let is_before_fast_startup = boots.get(place).is_some_and(|boot| boot.fast_startup.is_some());
+        let was_shut_down = boots.get(place).is_some_and(|boot| {
+            let mut own_records = boot.records.iter().filter_map(|&index| machine.records.get(index));
+            boot.fast_startup.is_some() || own_records.any(ends::is_good_shutdown)
+        });
         if let Some(boot) = boots.get_mut(place - 1) {
-            boot.is_stopped |= is_before_fast_startup;
+            boot.is_stopped |= was_shut_down;
         }
     }
     unassigned += ends::assign(&machine.records, &starts, &mut boots);
@@ -178,31 +229,49 @@ struct Start {
 /// Returns the starts of kernels and the fast startups, by record number.
 fn starts_in_system_log(system: &[(usize, &Record)]) -> Vec<Start> {
     let mut starts: Vec<Start> = Vec::new();
-    let mut last_sleep: Option<u64> = None;
+    // The last record that announces a sleep, until a resume is recorded.
+    let mut sleep: Option<&Record> = None;
     for &(_, record) in system {
         if is(record, KERNEL_POWER, SLEEP) {
-            last_sleep = Some(record.number);
+            sleep = Some(record);
         } else if is(record, KERNEL_GENERAL, KERNEL_START) {
-            last_sleep = None;
+            sleep = None;
             starts.push(Start {
                 number: record.number,
                 unix_ns: record.time_ns,
                 event: (KERNEL_GENERAL, KERNEL_START),
                 fast_startup: None,
             });
+        } else if let Some(fast_startup) = FastStartup::new(record) {
+            let number = sleep.take().map_or(record.number, |sleep| sleep.number);
+            starts.push(Start::from_fast_startup(number, fast_startup));
         } else if is(record, POWER_TROUBLESHOOTER, RESUME) {
-            let first_number = last_sleep.take().unwrap_or(record.number);
-            if let Some(fast_startup) = FastStartup::new(record) {
-                starts.push(Start {
-                    number: first_number,
-                    unix_ns: fast_startup.shutdown_unix_ns,
-                    event: (POWER_TROUBLESHOOTER, RESUME),
-                    fast_startup: Some(fast_startup),
-                });
-            }
+            sleep = None;
+        } else if is(record, KERNEL_BOOT, BOOT_TYPE)
+            && record.number("BootType") == Some(FAST_STARTUP)
+            && let Some(sleep) = sleep.filter(|sleep| power::is_off_with_image(sleep))
+        {
+            // Some fast startups have no record of the resume's account; one with an account replaces this.
+            let fast_startup = FastStartup { shutdown_unix_ns: sleep.time_ns, resume_unix_ns: record.time_ns };
+            starts.push(Start::from_fast_startup(sleep.number, fast_startup));
         }
     }
+    // The account of a resume follows its other records.
+    starts.reverse();
+    starts.dedup_by_key(|start| start.number);
+    starts.reverse();
     starts
+}
+
+impl Start {
+    fn from_fast_startup(number: u64, fast_startup: FastStartup) -> Self {
+        Self {
+            number,
+            unix_ns: fast_startup.shutdown_unix_ns,
+            event: (POWER_TROUBLESHOOTER, RESUME),
+            fast_startup: Some(fast_startup),
+        }
+    }
 }
 
 /// Cuts the System log at each start of a kernel and at each fast startup. Records before the first one are a boot
@@ -219,12 +288,12 @@ fn boots_of_system_log(records: &[Record]) -> Vec<LoggedBoot> {
         fast_startup: start.fast_startup,
         ..LoggedBoot::default()
     }));
-    let mut steps: Vec<Vec<(u64, i64, i64)>> = vec![Vec::new(); boots.len()];
+    let mut steps: Vec<Vec<ClockStep>> = vec![Vec::new(); boots.len()];
     for &(index, record) in &system {
         let mut boot_index = starts.partition_point(|start| start.number <= record.number);
         let next_kernel = starts.get(boot_index).filter(|next| next.fast_startup.is_none());
         if record.provider == EVENT_LOG
-            && LOG_START.contains(&record.id)
+            && (LOG_START.contains(&record.id) || record.id == LOG_NOT_STOPPED)
             && next_kernel
                 .is_some_and(|next| next.number - record.number <= LOG_START_RECORDS && record.time_ns >= next.unix_ns)
         {
@@ -234,17 +303,17 @@ fn boots_of_system_log(records: &[Record]) -> Vec<LoggedBoot> {
         boot.records.push(index);
         if is(record, KERNEL_GENERAL, CLOCK_SET)
             && record.number("Reason") != Some(AFTER_SLEEP)
-            && let (Some(new_ns), Some(old_ns)) = (record.time("NewTime"), record.time("OldTime"))
+            && let (Some(new_unix_ns), Some(old_unix_ns)) = (record.time("NewTime"), record.time("OldTime"))
         {
-            steps[boot_index].push((record.number, new_ns, new_ns.saturating_sub(old_ns)));
+            steps[boot_index].push(ClockStep { number: record.number, old_unix_ns, new_unix_ns });
         }
-    }
-    for (boot, steps) in boots.iter_mut().zip(steps) {
-        boot.steps = ClockSteps::new(steps);
     }
     if let Some(first) = boots.first_mut() {
         let times = first.records.iter().filter_map(|&index| records.get(index)).map(|record| record.time_ns);
         first.start_unix_ns = times.min().unwrap_or(0);
+    }
+    for (boot, steps) in boots.iter_mut().zip(steps) {
+        boot.steps = ClockSteps::new(steps, boot.start_unix_ns);
     }
     boots.retain(|boot| !boot.records.is_empty());
     boots
@@ -281,31 +350,43 @@ fn boots_outside_system_log(machine: &Machine, accounts: &[BootAccount]) -> Vec<
 }
 
 /// The boots by start, to find one by time. Starts may be out of order where the clock was wrong.
-pub(super) struct StartTimes(Vec<(i64, usize)>);
+pub(super) struct StartTimes {
+    /// Start by the clock of that moment, ns since 1970, and index of the boot.
+    recorded: Vec<(i64, usize)>,
+    /// Start by the corrected clock, ns since 1970, and index of the boot.
+    corrected: Vec<(i64, usize)>,
+}
 
 impl StartTimes {
     fn new(boots: &[LoggedBoot]) -> Self {
-        let mut starts: Vec<(i64, usize)> =
-            boots.iter().enumerate().map(|(index, boot)| (boot.start_unix_ns, index)).collect();
-        starts.sort_unstable();
-        Self(starts)
+        let sorted = |start_of: fn(&LoggedBoot) -> i64| {
+            let mut starts: Vec<(i64, usize)> =
+                boots.iter().enumerate().map(|(index, boot)| (start_of(boot), index)).collect();
+            starts.sort_unstable();
+            starts
+        };
+        Self { recorded: sorted(|boot| boot.start_unix_ns), corrected: sorted(LoggedBoot::corrected_start_unix_ns) }
     }
 
-    /// Returns the boot with the latest start that is not after `unix_ns`.
+    /// Returns the boot with the latest start that is not after `unix_ns`. Most records have the corrected clock.
     pub(super) fn running_at(&self, unix_ns: i64) -> Option<usize> {
-        let count = self.0.partition_point(|&(start_ns, _)| start_ns <= unix_ns);
-        self.0.get(count.checked_sub(1)?).map(|&(_, index)| index)
+        let count = self.corrected.partition_point(|&(start_ns, _)| start_ns <= unix_ns);
+        self.corrected.get(count.checked_sub(1)?).map(|&(_, index)| index)
     }
 
     /// Returns the boot whose start is nearest to `unix_ns`, if it is near enough for an account.
     fn nearest(&self, unix_ns: i64) -> Option<usize> {
-        let next = self.0.partition_point(|&(start_ns, _)| start_ns < unix_ns);
-        let neighbors = [next.checked_sub(1), Some(next)].into_iter().flatten().filter_map(|place| self.0.get(place));
-        neighbors
-            .map(|&(start_ns, index)| (start_ns.abs_diff(unix_ns), index))
-            .filter(|&(distance_ns, _)| distance_ns <= MAX_ACCOUNT_DISTANCE_NS)
-            .min()
-            .map(|(_, index)| index)
+        let nearest_of = |starts: &[(i64, usize)]| {
+            let next = starts.partition_point(|&(start_ns, _)| start_ns < unix_ns);
+            let neighbors =
+                [next.checked_sub(1), Some(next)].into_iter().flatten().filter_map(|place| starts.get(place));
+            neighbors
+                .map(|&(start_ns, index)| (start_ns.abs_diff(unix_ns), index))
+                .filter(|&(distance_ns, _)| distance_ns <= MAX_ACCOUNT_DISTANCE_NS)
+                .min()
+                .map(|(_, index)| index)
+        };
+        nearest_of(&self.recorded).or_else(|| nearest_of(&self.corrected))
     }
 }
 

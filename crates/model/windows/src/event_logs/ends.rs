@@ -8,61 +8,83 @@
 //! ShutdownEnd - ShutdownStart = Shutdown
 //! SystemSessions          >= PreShutdownNotifications + Services
 //! ```
+//!
+//! Steps of the clock during the boot are part of `Kernel` and `Shutdown` there, and the start is that much earlier.
 
+use hashbrown::HashMap;
 use onoff_event_log::Record;
 use onoff_trace::{Milestone, ShutdownAccount, ShutdownRequest, UncleanEnd, milestone};
 
 use super::account::{self, Delay, milliseconds};
 use super::boots::{LoggedBoot, StartTimes, is};
 use super::events::{
-    DIAGNOSTICS, EVENT_LOG, KERNEL_POWER, LOG_NOT_STOPPED, LOG_STOP, NO_SHUTDOWN, SHUTDOWN_ACCOUNT, SHUTDOWN_DELAYS,
-    SHUTDOWN_REQUEST, USER32,
+    DIAGNOSTICS, EVENT_LOG, KERNEL_BOOT, KERNEL_POWER, LAST_BOOT, LOG_NOT_STOPPED, LOG_STOP, NO_SHUTDOWN,
+    SHUTDOWN_ABORTED, SHUTDOWN_ACCOUNT, SHUTDOWN_DELAYS, SHUTDOWN_FAILED, SHUTDOWN_REQUEST, USER32,
 };
 use crate::texts::Texts;
+
+/// Maximum number of successive boots without the log service.
+const MAX_BOOTS_WITHOUT_LOG: usize = 64;
 
 /// What later boots recorded about the end of a boot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecordedEnd {
-    /// Windows' own account, with its start, ns since 1970.
-    pub(super) account: Option<(i64, ShutdownAccount)>,
+    pub(super) account: Option<ShutdownRecord>,
     pub(super) unclean_end: Option<UncleanEnd>,
-    /// Indexes of the records of delays that Windows reports.
+    /// Indexes of the records of delays that Windows reports: those with the same start as the account.
     pub(super) delays: Vec<usize>,
+}
+
+/// Whether the kernel of the next boot recorded that this one was shut down.
+pub(super) fn is_good_shutdown(record: &Record) -> bool {
+    is(record, KERNEL_BOOT, LAST_BOOT) && record.number("LastShutdownGood") == Some(1)
 }
 
 /// Assigns what was recorded about ends to the boots that ended; returns the number of accounts without a boot.
 pub(super) fn assign(records: &[Record], starts: &StartTimes, boots: &mut [LoggedBoot]) -> u64 {
     let mut unassigned = 0;
-    for (index, record) in records.iter().enumerate().filter(|(_, record)| record.provider == DIAGNOSTICS) {
-        if record.id == SHUTDOWN_ACCOUNT {
-            let account = shutdown_account(record);
-            let boot = account.as_ref().and_then(|&(start_ns, _)| boots.get_mut(starts.running_at(start_ns)?));
-            match boot {
-                Some(boot) => {
-                    boot.is_stopped = true;
-                    boot.end.account = account;
-                }
-                None => unassigned += 1,
+    let diagnostics = || records.iter().enumerate().filter(|(_, record)| record.provider == DIAGNOSTICS);
+    let mut boots_by_start: HashMap<i64, usize> = HashMap::new();
+    for (_, record) in diagnostics().filter(|(_, record)| record.id == SHUTDOWN_ACCOUNT) {
+        let account = ShutdownRecord::new(record);
+        // The start is wrong if the clock was set during the boot, but the end is right.
+        let place = account.as_ref().and_then(|account| starts.running_at(account.end_unix_ns));
+        match (account, place.and_then(|place| Some((place, boots.get_mut(place)?)))) {
+            (Some(account), Some((place, boot))) => {
+                boots_by_start.insert(account.start_unix_ns, place);
+                boot.is_stopped = true;
+                boot.end.account = Some(account.without_clock_steps(boot.clock_steps_ns()));
             }
-        } else if SHUTDOWN_DELAYS.contains(&record.id) {
-            let boot = record.time("StartTime").and_then(|start_ns| boots.get_mut(starts.running_at(start_ns)?));
-            match boot {
-                Some(boot) => boot.end.delays.push(index),
-                None => unassigned += 1,
-            }
+            _ => unassigned += 1,
         }
     }
-    // The record of the kernel says more than that of the log service.
-    for place in 1..boots.len() {
-        let unclean_end = boots.get(place).and_then(|boot| {
-            let own_records = || boot.records.iter().filter_map(|&index| records.get(index));
-            own_records().find_map(kernel_end).or_else(|| own_records().find_map(log_service_end))
-        });
-        if let Some(boot) = boots.get_mut(place - 1) {
-            boot.end.unclean_end = unclean_end;
+    for (index, record) in diagnostics().filter(|(_, record)| SHUTDOWN_DELAYS.contains(&record.id)) {
+        let place = record.time("StartTime").and_then(|start_ns| boots_by_start.get(&start_ns));
+        match place.and_then(|&place| boots.get_mut(place)) {
+            Some(boot) => boot.end.delays.push(index),
+            None => unassigned += 1,
         }
     }
+    assign_unclean_ends(records, boots);
     unassigned
+}
+
+/// Assigns ends without a shutdown. The record of the kernel says more than that of the log service, which notices the
+/// end only of a boot in which it ran.
+fn assign_unclean_ends(records: &[Record], boots: &mut [LoggedBoot]) {
+    for place in 1..boots.len() {
+        let Some((earlier, [boot, ..])) = boots.split_at_mut_checked(place) else { continue };
+        let mut own_records = boot.records.iter().filter_map(|&index| records.get(index));
+        if let Some(unclean_end) = own_records.clone().find_map(kernel_end)
+            && let Some(boot) = earlier.last_mut()
+        {
+            boot.end.unclean_end = Some(unclean_end);
+        } else if let Some(unclean_end) = own_records.find_map(log_service_end)
+            && let Some(boot) = earlier.iter_mut().rev().take(MAX_BOOTS_WITHOUT_LOG).find(|boot| boot.has_services)
+        {
+            boot.end.unclean_end = boot.end.unclean_end.take().or(Some(unclean_end).filter(|_| !boot.is_stopped));
+        }
+    }
 }
 
 /// Returns the name of a record in the tables.
@@ -70,22 +92,54 @@ pub(super) fn event(record: &Record) -> String {
     format!("{}/{}", record.provider, record.id)
 }
 
-/// Returns the start of the shutdown, ns since 1970, and its account.
-fn shutdown_account(record: &Record) -> Option<(i64, ShutdownAccount)> {
-    let ms = |name: &str| milliseconds(record, name);
-    let account = ShutdownAccount {
-        shutdown_ns: ms("ShutdownTime")?,
-        user_session_ns: ms("ShutdownUserSessionTime")?,
-        system_session_ns: ms("ShutdownSystemSessionsTime")?,
-        kernel_ns: ms("ShutdownKernelTime")?,
-        user_policy_ns: ms("ShutdownUserPolicyTime"),
-        user_profiles_ns: ms("ShutdownUserProfilesTime"),
-        pre_shutdown_ns: ms("ShutdownPreShutdownNotificationsTime"),
-        services_ns: ms("ShutdownServicesTime"),
-        is_degradation: record.number("ShutdownIsDegradation") == Some(1),
-        event: event(record),
-    };
-    Some((record.time("ShutdownStartTime")?, account))
+/// Windows' own account of a shutdown, with its times.
+#[derive(Clone, Debug)]
+pub(super) struct ShutdownRecord {
+    /// ns since 1970.
+    start_unix_ns: i64,
+    end_unix_ns: i64,
+    pub(super) account: ShutdownAccount,
+}
+
+/// Steps of the clock up to this length are not worth correcting, ns.
+const MIN_CLOCK_STEPS_NS: i64 = 1_000_000_000;
+
+impl ShutdownRecord {
+    fn new(record: &Record) -> Option<Self> {
+        let ms = |name: &str| milliseconds(record, name);
+        let account = ShutdownAccount {
+            shutdown_ns: ms("ShutdownTime")?,
+            user_session_ns: ms("ShutdownUserSessionTime")?,
+            system_session_ns: ms("ShutdownSystemSessionsTime")?,
+            kernel_ns: ms("ShutdownKernelTime")?,
+            clock_steps_ns: 0,
+            user_policy_ns: ms("ShutdownUserPolicyTime"),
+            user_profiles_ns: ms("ShutdownUserProfilesTime"),
+            pre_shutdown_ns: ms("ShutdownPreShutdownNotificationsTime"),
+            services_ns: ms("ShutdownServicesTime"),
+            is_degradation: record.number("ShutdownIsDegradation") == Some(1),
+            event: event(record),
+        };
+        let [start_unix_ns, end_unix_ns] = ["ShutdownStartTime", "ShutdownEndTime"].map(|name| record.time(name));
+        Some(Self { start_unix_ns: start_unix_ns?, end_unix_ns: end_unix_ns?, account })
+    }
+
+    /// Windows counts the steps of the clock during the boot as time in the kernel, and places the start that much
+    /// earlier.
+    fn without_clock_steps(mut self, steps_ns: i64) -> Self {
+        let account = &mut self.account;
+        if steps_ns >= MIN_CLOCK_STEPS_NS && account.kernel_ns >= steps_ns && account.shutdown_ns >= steps_ns {
+            account.kernel_ns -= steps_ns;
+            account.shutdown_ns -= steps_ns;
+            account.clock_steps_ns = steps_ns;
+        }
+        self
+    }
+
+    /// Start by the clock of the end of the boot, ns since 1970.
+    fn corrected_start_unix_ns(&self) -> i64 {
+        self.start_unix_ns.saturating_add(self.account.clock_steps_ns)
+    }
 }
 
 fn kernel_end(record: &Record) -> Option<UncleanEnd> {
@@ -102,12 +156,9 @@ fn log_service_end(record: &Record) -> Option<UncleanEnd> {
 }
 
 /// Reads a request to shut down, recorded at `time_ns`. Before Windows 8, its data have no names.
-fn request(record: &Record, time_ns: i64) -> Option<ShutdownRequest> {
-    if record.id != SHUTDOWN_REQUEST || !USER32.contains(&record.provider.as_str()) {
-        return None;
-    }
+fn read_request(record: &Record, time_ns: i64) -> ShutdownRequest {
     let text = |name: &str, index: usize| record.text(name).or_else(|| record.unnamed(index)).unwrap_or("").to_owned();
-    Some(ShutdownRequest {
+    ShutdownRequest {
         time_ns,
         program: text("param1", 0),
         reason: text("param3", 2),
@@ -115,12 +166,30 @@ fn request(record: &Record, time_ns: i64) -> Option<ShutdownRequest> {
         comment: text("param6", 5),
         user: text("param7", 6),
         event: event(record),
-    })
+    }
 }
 
-/// Returns the last request to shut down; `records` are those of one boot, with their times on the axis.
-pub(super) fn last_request(records: &[(i64, &Record)]) -> Option<ShutdownRequest> {
-    records.iter().rev().find_map(|&(time_ns, record)| request(record, time_ns))
+/// Requests within this time belong together: the program that a person used asks Winlogon, which asks again, ns.
+const SAME_REQUEST_NS: i64 = 120_000_000_000;
+
+/// Returns the request that led to the shutdown: the first of the last group, without those that failed or were aborted.
+/// `records` are those of one boot, with their times on the axis, in order.
+pub(super) fn request(records: &[(i64, &Record)]) -> Option<ShutdownRequest> {
+    let mut request: Option<ShutdownRequest> = None;
+    let mut last_ns = i64::MIN;
+    for &(time_ns, record) in records.iter().filter(|(_, record)| USER32.contains(&record.provider.as_str())) {
+        match record.id {
+            SHUTDOWN_REQUEST => {
+                if request.is_none() || time_ns.saturating_sub(last_ns) > SAME_REQUEST_NS {
+                    request = Some(read_request(record, time_ns));
+                }
+                last_ns = time_ns;
+            }
+            SHUTDOWN_FAILED | SHUTDOWN_ABORTED => request = None,
+            _ => {}
+        }
+    }
+    request
 }
 
 impl LoggedBoot {
@@ -134,8 +203,9 @@ impl LoggedBoot {
         for &(time_ns, record) in records.iter().filter(|(_, record)| is(record, EVENT_LOG, LOG_STOP)) {
             push(time_ns, milestone::EVENT_LOG_STOP, &event(record));
         }
-        if let Some((start_unix_ns, account)) = &self.end.account {
-            let start_ns = self.axis_of_clock(*start_unix_ns);
+        if let Some(record) = &self.end.account {
+            let account = &record.account;
+            let start_ns = self.axis_of_clock(record.corrected_start_unix_ns());
             let system_ns = start_ns + account.user_session_ns;
             let kernel_ns = system_ns + account.system_session_ns;
             push(start_ns, milestone::ACCOUNT_SHUTDOWN_START, &account.event);
@@ -147,13 +217,9 @@ impl LoggedBoot {
         rows
     }
 
-    /// Returns the delays of the shutdown that Windows reports: those with the same start as its account.
+    /// Returns the delays of the shutdown that Windows reports.
     pub(super) fn shutdown_delays(&self, records: &[Record]) -> Vec<(Delay, String)> {
-        let Some((start_ns, _)) = &self.end.account else { return Vec::new() };
         let delays = self.end.delays.iter().filter_map(|&index| records.get(index));
-        delays
-            .filter_map(|record| Some((account::reported_delay(record)?, event(record))))
-            .filter(|(delay, _)| delay.start_unix_ns == *start_ns)
-            .collect()
+        delays.filter_map(|record| Some((account::reported_delay(record)?, event(record)))).collect()
     }
 }

@@ -37,10 +37,15 @@ pub(super) const NO_SHUTDOWN: u32 = 41;
 pub(super) const SLEEP: u32 = 42;
 /// A resume from sleep, hibernation or fast startup.
 pub(super) const RESUME: u32 = 1;
+/// How the last boot ended, and the kind of this one.
+pub(super) const LAST_BOOT: u32 = 20;
+pub(super) const BOOT_TYPE: u32 = 27;
 /// The firmware's times of this start.
 pub(super) const FIRMWARE_TIMES: u32 = 30;
-/// A program requests a shutdown.
+/// A program requests a shutdown; the request failed; it was aborted.
 pub(super) const SHUTDOWN_REQUEST: u32 = 1074;
+pub(super) const SHUTDOWN_FAILED: u32 = 1073;
+pub(super) const SHUTDOWN_ABORTED: u32 = 1075;
 /// The log service stops; it notices that it was not stopped before.
 pub(super) const LOG_STOP: u32 = 6006;
 pub(super) const LOG_NOT_STOPPED: u32 = 6008;
@@ -54,10 +59,10 @@ const OTHERS: &[(&str, &[u32])] = &[
     (DIAGNOSTICS, &[100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 200, 201, 202, 203]),
     (EVENT_LOG, &LOG_START),
     (EVENT_LOG, &[LOG_STOP, LOG_NOT_STOPPED]),
-    (KERNEL_BOOT, &[BOOT_RECORD]),
+    (KERNEL_BOOT, &[LAST_BOOT, BOOT_RECORD]),
     (KERNEL_POWER, &[NO_SHUTDOWN]),
-    (USER32[0], &[SHUTDOWN_REQUEST]),
-    (USER32[1], &[SHUTDOWN_REQUEST]),
+    (USER32[0], &[SHUTDOWN_FAILED, SHUTDOWN_REQUEST, SHUTDOWN_ABORTED]),
+    (USER32[1], &[SHUTDOWN_FAILED, SHUTDOWN_REQUEST, SHUTDOWN_ABORTED]),
 ];
 
 /// Providers and ids of the events to read.

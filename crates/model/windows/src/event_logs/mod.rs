@@ -80,6 +80,9 @@ pub fn read_each_logged_boot(
     Ok(list)
 }
 
+/// Maximum number of earlier boots searched for the installed build.
+const MAX_BOOTS_SEARCHED: usize = 64;
+
 /// The computers in a set of logs, and their boots.
 struct Logs {
     machines: Vec<Machine>,
@@ -159,6 +162,20 @@ impl Logs {
             .collect()
     }
 
+    /// Returns the build of a boot. The record of the kernel has the base of an enablement package, that of the log service
+    /// the installed build, which is also that of an earlier boot with the same kernel. 0 if unknown.
+    fn build(&self, place: usize) -> u32 {
+        let kernel = |place: usize| self.records(place).find_map(|record| record.number("BuildVersion"));
+        let own = kernel(place);
+        let machine = self.boots[place].0;
+        let earlier =
+            (0..=place).rev().take(MAX_BOOTS_SEARCHED).take_while(|&earlier| self.boots[earlier].0 == machine);
+        let same_kernel =
+            earlier.take_while(|&earlier| own.is_none() || kernel(earlier).is_none_or(|base| Some(base) == own));
+        let logged = same_kernel.map(|earlier| logged_build(self.records(earlier))).find(|&build| build > 0);
+        logged.or_else(|| own?.try_into().ok()).unwrap_or(0)
+    }
+
     fn trace(&self, place: Option<usize>, files: &Files, wanted: TableSet) -> Trace {
         let mut trace = Trace {
             recorder: "Windows event logs".to_owned(),
@@ -222,8 +239,8 @@ impl Logs {
             trace.reported_delays = reported_delays(boot, machine, &records, &mut texts);
         }
         trace.logged_end = Some(LoggedEnd {
-            account: boot.end.account.as_ref().map(|(_, account)| account.clone()),
-            request: ends::last_request(&records),
+            account: boot.end.account.as_ref().map(|record| record.account.clone()),
+            request: ends::request(&records),
             unclean_end: boot.end.unclean_end.clone(),
         });
         trace.windows_account = boot.account.as_ref().map(|account| account.account.clone());
@@ -239,7 +256,7 @@ impl Logs {
         };
         trace.system.computer =
             records.last().map(|(_, record)| record.computer.clone()).unwrap_or_else(|| machine.name.clone());
-        trace.system.os_build = build(&records);
+        trace.system.os_build = self.build(place);
         trace.system.os = windows_release(trace.system.os_build, "");
         trace.strings = texts.pool;
     }
@@ -283,13 +300,8 @@ fn reported_delays(
         .collect()
 }
 
-/// Returns the build. The kernel's record has the base of an enablement package; the log service's has the installed
-/// build.
-fn build(records: &[(i64, &Record)]) -> u32 {
-    let of_log_service = records
-        .iter()
-        .filter(|(_, record)| record.provider == EVENT_LOG && record.id == SYSTEM_VERSION)
-        .find_map(|(_, record)| record.unnamed(1)?.parse().ok());
-    let of_kernel = || records.iter().find_map(|(_, record)| record.number("BuildVersion")?.try_into().ok());
-    of_log_service.or_else(of_kernel).unwrap_or(0)
+/// Returns the build that the log service of a boot recorded; 0 if none.
+fn logged_build<'a>(records: impl Iterator<Item = &'a Record>) -> u32 {
+    let mut versions = records.filter(|record| record.provider == EVENT_LOG && record.id == SYSTEM_VERSION);
+    versions.find_map(|record| record.unnamed(1)?.parse().ok()).unwrap_or(0)
 }

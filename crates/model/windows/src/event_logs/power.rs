@@ -5,11 +5,12 @@
 //! user: the sleeping computer woke in order to hibernate.
 
 use onoff_event_log::Record;
+use onoff_trace::firmware::FirmwareCheckpoints;
 use onoff_trace::{Activity, ActivityKind, Milestone, milestone};
 
 use super::account::milliseconds;
 use super::boots::{LoggedBoot, is};
-use super::events::{FIRMWARE_TIMES, KERNEL_BOOT, POWER_TROUBLESHOOTER, RESUME};
+use super::events::{FIRMWARE_TIMES, KERNEL_BOOT, KERNEL_POWER, POWER_TROUBLESHOOTER, RESUME, SLEEP};
 use crate::texts::Texts;
 
 /// `SYSTEM_POWER_STATE` values: the computer is off, with a memory image.
@@ -27,9 +28,12 @@ pub(super) fn is_resume(record: &Record) -> bool {
 
 /// Whether a record reports a fast startup: the computer was to be off, and a memory image was kept.
 pub(super) fn is_fast_startup(record: &Record) -> bool {
-    is_resume(record)
-        && record.number("TargetState") == Some(OFF)
-        && record.number("EffectiveState") == Some(HIBERNATION)
+    is_resume(record) && is_off_with_image(record)
+}
+
+/// Whether a record names a computer that is off and keeps a memory image.
+pub(super) fn is_off_with_image(record: &Record) -> bool {
+    record.number("TargetState") == Some(OFF) && record.number("EffectiveState") == Some(HIBERNATION)
 }
 
 /// The moments of a fast startup, ns since 1970.
@@ -55,6 +59,14 @@ impl FastStartup {
     }
 }
 
+/// Reads the firmware's times of a start.
+fn checkpoints(record: &Record) -> FirmwareCheckpoints {
+    let names =
+        ["ResetEndStart", "LoadOSImageStart", "StartOSImageStart", "ExitBootServicesEntry", "ExitBootServicesExit"];
+    let ns = |name: &str| record.signed(name).and_then(|ms| ms.checked_mul(1_000_000)).filter(|&ns| ns > 0);
+    FirmwareCheckpoints::from_stored(names.map(|name| ns(name).unwrap_or(0)))
+}
+
 impl LoggedBoot {
     /// Returns each transition as an activity, from the decision to the end of the resume, and the firmware's time of
     /// resumes for which Windows did not record it. `records` are those of the boot, in order of time.
@@ -64,11 +76,13 @@ impl LoggedBoot {
         texts: &mut Texts,
     ) -> (Vec<Activity>, Vec<Milestone>) {
         let (mut activities, mut milestones) = (Vec::new(), Vec::new());
-        let mut firmware: Option<(i64, &Record)> = None;
+        let mut firmware: Option<&Record> = None;
+        let mut is_sleep_recorded = false;
         for &(time_ns, record) in records {
             if is(record, KERNEL_BOOT, FIRMWARE_TIMES) {
-                firmware = Some((time_ns, record));
+                firmware = Some(record);
             }
+            is_sleep_recorded |= is(record, KERNEL_POWER, SLEEP);
             if !is(record, POWER_TROUBLESHOOTER, RESUME) {
                 continue;
             }
@@ -84,6 +98,20 @@ impl LoggedBoot {
             if !is_resume(record) {
                 continue;
             }
+            if !std::mem::take(&mut is_sleep_recorded)
+                && let Some(target) = record.signed("TargetState")
+                && let Some(effective) = record.text("EffectiveState")
+            {
+                // The logs start later than the sleep.
+                milestones.push(Milestone {
+                    time_ns: self.axis_of_clock(start_ns),
+                    name: texts.str(milestone::SLEEP),
+                    value: Some(target),
+                    detail: texts.str(effective),
+                    event,
+                    ..Milestone::UNKNOWN
+                });
+            }
             activities.push(Activity {
                 kind: ActivityKind::PowerTransition,
                 start_ns: self.axis_of_clock(start_ns),
@@ -96,8 +124,8 @@ impl LoggedBoot {
                 milliseconds(record, "BiosInitDuration").unwrap_or(0) == 0
                     && record.number("EffectiveState") == Some(HIBERNATION)
             });
-            if let Some((_, firmware)) = of_firmware
-                && let Some(firmware_ns) = milliseconds(firmware, "StartOSImageStart").filter(|&ns| ns > 0)
+            if let Some(firmware) = of_firmware
+                && let Some((firmware_ns, _)) = checkpoints(firmware).firmware_time().filter(|&(ns, _)| ns > 0)
             {
                 milestones.push(Milestone {
                     time_ns,
