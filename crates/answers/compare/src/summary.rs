@@ -1,8 +1,9 @@
 //! Summarizes many recordings, one row per transition.
 
-use onoff_trace::Trace;
+use onoff_trace::{RecordedBoot, Trace};
 use serde::Serialize;
 
+use crate::boot_history::PhaseLength;
 use crate::sleep_statistics::SleepStatistics;
 use onoff_blame::account::FixFirst;
 use onoff_evidence::Certainty;
@@ -15,8 +16,10 @@ use onoff_transitions::overview::{TransitionOverview, overview};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SummaryRow {
-    /// File of the recording, or its files joined by `+`.
+    /// File of the recording, or its files joined by `+`; the folder of several event logs.
     pub recording: String,
+    /// Id of the boot, as in `boot --list-boots`, for event logs; empty for recordings of one boot.
+    pub boot: String,
     /// Computer name; empty if unknown.
     pub computer: String,
     /// Name and release of the operating system.
@@ -34,6 +37,10 @@ pub struct SummaryRow {
     pub duration_ns: Option<i64>,
     /// Lower bound of the duration, ns; equal to the duration if known.
     pub at_least_ns: i64,
+    /// Time spent waiting for a person, ns; not part of the duration.
+    pub user_input_ns: i64,
+    /// The phases whose duration is known, without required idle time and without waiting for a person, in order.
+    pub phases: Vec<PhaseLength>,
     /// The longest phase; empty if no phase is known.
     pub phase: String,
     /// Duration of the longest phase, ns.
@@ -65,11 +72,25 @@ pub struct Summary {
     pub unreadable: u64,
     /// Number of recordings without a transition.
     pub without_transition: u64,
+    /// Number of boots in event logs without a duration, because Windows wrote no account of them. They have no rows.
+    pub boots_without_duration: u64,
+    /// Event logs that could not be read. They are not recordings and have no rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable_logs: Vec<UnreadableLog>,
     /// Number of other files in the folders, including links, which are not followed.
     pub other_files: u64,
     /// Statistics of Linux sleeps, for each variant with two or more sleeps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sleeps: Vec<SleepStatistics>,
+}
+
+/// An event log that could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnreadableLog {
+    pub file: String,
+    /// Why it could not be read.
+    pub error: String,
 }
 
 impl SummaryRow {
@@ -94,6 +115,7 @@ pub fn summary_rows(
         let fix = fix_first(transition.kind, transition.number);
         SummaryRow {
             recording: recording.to_owned(),
+            boot: String::new(),
             computer: computer.clone(),
             os: os.clone(),
             os_build,
@@ -102,6 +124,11 @@ pub fn summary_rows(
             variant: transition.variant.to_owned(),
             duration_ns: transition.duration_ns,
             at_least_ns: transition.at_least_ns,
+            user_input_ns: transition.phases.iter().fold(0, |sum: i64, phase| sum.saturating_add(phase.user_input_ns)),
+            phases: transition
+                .measured_phases()
+                .map(|(phase, duration_ns)| PhaseLength { phase: phase.name.as_str().to_owned(), duration_ns })
+                .collect(),
             phase_ns: longest.map(|(_, duration_ns)| duration_ns),
             subject_ns: fix.as_ref().map(|fix| fix.cost_ns),
             subject_is_upper_bound: fix.as_ref().is_some_and(|fix| fix.is_upper_bound),
@@ -112,6 +139,20 @@ pub fn summary_rows(
         }
     };
     overview(trace).into_iter().map(row).collect()
+}
+
+/// Returns a row for each transition of `boot`, one of several boots of the event logs `recording`, as
+/// [`summary_rows`]. A boot without a duration has no row.
+#[must_use]
+pub fn logged_boot_rows(
+    recording: &str,
+    boot: &RecordedBoot,
+    trace: &Trace,
+    fix_first: impl Fn(TransitionKind, u32) -> Option<FixFirst>,
+) -> Vec<SummaryRow> {
+    let has_duration = |row: &SummaryRow| row.transition != TransitionKind::Boot.as_str() || row.duration_ns.is_some();
+    let rows = summary_rows(recording, trace, fix_first).into_iter().filter(has_duration);
+    rows.map(|row| SummaryRow { boot: boot.id.clone(), ..row }).collect()
 }
 
 /// Returns a row for each network boot of the capture `recording`. The variant is the outcome of the boot.

@@ -8,3 +8,4 @@ mod linux_machine;
 mod linux_not_recorded;
 mod linux_rules;
 mod linux_sleeps;
+mod windows_services;

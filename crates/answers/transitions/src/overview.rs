@@ -40,14 +40,17 @@ impl TransitionOverview {
         Some(phase.duration_without_input_ns()?.saturating_sub(idle_ns))
     }
 
-    /// The phase with the longest duration, and that duration, ns. Time asleep and `TraceTail` do not count.
+    /// The phases with a known duration, and that duration, ns, in order. Time asleep and `TraceTail` do not count.
+    pub fn measured_phases(&self) -> impl Iterator<Item = (&Phase, i64)> {
+        let is_counted =
+            |phase: &&Phase| phase.half != Some(SuspendStage::Asleep) && phase.name != PhaseName::TraceTail;
+        self.phases.iter().filter(is_counted).filter_map(|phase| Some((phase, self.net_duration_ns(phase)?)))
+    }
+
+    /// The longest of the measured phases, and its duration, ns.
     #[must_use]
     pub fn longest_phase(&self) -> Option<(&Phase, i64)> {
-        let is_candidate =
-            |phase: &&Phase| phase.half != Some(SuspendStage::Asleep) && phase.name != PhaseName::TraceTail;
-        let durations =
-            self.phases.iter().filter(is_candidate).filter_map(|phase| Some((phase, self.net_duration_ns(phase)?)));
-        durations.max_by_key(|&(_, duration_ns)| duration_ns)
+        self.measured_phases().max_by_key(|&(_, duration_ns)| duration_ns)
     }
 }
 

@@ -109,3 +109,79 @@ fn logs_recorded_together_are_one_recording() {
     assert_eq!((code, &answer["recordings"]), (0, &Value::from(1)), "{text}");
     assert_eq!(answer["rows"][0]["subject"], "SoundShaper", "{text}");
 }
+
+#[test]
+fn event_logs_have_a_row_for_each_boot_with_an_account() {
+    use onoff_testkit::event_log::{LogRecord, LogValue, evtx};
+    const SECOND: i64 = 1_000_000_000;
+    /// 2024-11-15 14:28:34 UTC.
+    const START_NS: i64 = 1_731_680_914 * SECOND;
+    const GENERAL: &str = "Microsoft-Windows-Kernel-General";
+    const DIAGNOSTICS: &str = "Microsoft-Windows-Diagnostics-Performance";
+
+    let (mut system, mut accounts) = (Vec::new(), Vec::new());
+    // The second of three boots has no account.
+    for boot in 0..3 {
+        let start_ns = START_NS + boot * 86_400 * SECOND;
+        system.push(LogRecord::new("System", GENERAL, 12, start_ns).with("BuildVersion", 19_041));
+        if boot != 1 {
+            let wait_ms = u32::try_from(boot * 2_500).unwrap();
+            let account =
+                LogRecord::new(&format!("{DIAGNOSTICS}/Operational"), DIAGNOSTICS, 100, start_ns + 90 * SECOND);
+            let values = [
+                ("BootTime", 30_000),
+                ("MainPathBootTime", 20_000),
+                ("BootPostBootTime", 10_000),
+                ("BootExplorerInitTime", 4_000),
+                ("SessionInitStartTimeMS", 1_500),
+                ("WinLogonStartTimeMS", 4_500),
+                ("OtherLogonInitActivityDuration", 11_500),
+                ("UserLogonWaitDuration", wait_ms),
+            ];
+            let account = account.with("BootStartTime", LogValue::Time(start_ns));
+            accounts.push(values.into_iter().fold(account, |account, (name, value)| account.with(name, value)));
+        }
+    }
+    let numbered = |records: Vec<LogRecord>| -> Vec<LogRecord> {
+        (1..).zip(records).map(|(number, record)| LogRecord { number, ..record }).collect()
+    };
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("logs")).unwrap();
+    folder.file("logs/System.evtx", &evtx(&numbered(system)));
+    folder.file(&format!("logs/{DIAGNOSTICS}%4Operational.evtx"), &evtx(&numbered(accounts)));
+    // A pointer to a file that was not downloaded is reported, and is no row.
+    folder.file("logs/Setup.evtx", b"version https://git-lfs.github.com/spec/v1\n");
+    let (text, code) = run(&folder, "summary . --format json");
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(code, 1, "{text}");
+    let counts = ["recordings", "transitions", "unreadable", "boots_without_duration", "other_files"];
+    assert_eq!(counts.map(|name| answer[name].as_u64().unwrap()), [1, 2, 1, 1, 0], "{text}");
+    assert_eq!(answer["unreadable_logs"][0]["file"], "./logs/Setup.evtx");
+    let rows = answer["rows"].as_array().unwrap();
+    let cells = |row: &Value| {
+        let texts = ["recording", "boot", "transition"].map(|name| row[name].as_str().unwrap().to_owned());
+        (texts, row["duration_ns"].as_i64().unwrap() / SECOND, row["user_input_ns"].as_i64().unwrap() / 1_000_000)
+    };
+    let expected = |boot: &str, wait_ms| (["./logs", boot, "boot"].map(str::to_owned), 30, wait_ms);
+    assert_eq!(
+        rows.iter().map(cells).collect::<Vec<_>>(),
+        [expected("20241115T142834Z", 0), expected("20241117T142834Z", 5_000)]
+    );
+    let phases = rows[1]["phases"].as_array().unwrap();
+    let phases: Vec<_> = phases.iter().map(|phase| phase["duration_ns"].as_i64().unwrap() / 1_000_000).collect();
+    assert_eq!(phases, [1_500, 3_000, 11_500, 4_000, 10_000]);
+    let (text, _) = run(&folder, "summary .");
+    assert!(text.starts_with("2 transitions in 1 recording.\n"), "{text}");
+    assert!(text.contains("1 event log could not be read:\n  ./logs/Setup.evtx: unknown format"), "{text}");
+    assert!(text.contains("Not listed: 1 boot of which Windows wrote no account."), "{text}");
+
+    // The logs that can be read are one recording.
+    assert!(folder.answer("boot logs").starts_with("The boot took 30.0 s, plus 5.00 s waiting"));
+
+    // Without any account, the recording has one row that says so.
+    std::fs::remove_file(folder.path(&format!("logs/{DIAGNOSTICS}%4Operational.evtx"))).unwrap();
+    let (text, _) = run(&folder, "summary logs/System.evtx --format json");
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(answer["rows"][0]["error"], "no boot of which Windows wrote an account", "{text}");
+    assert_eq!((&answer["transitions"], &answer["boots_without_duration"]), (&Value::from(0), &Value::from(3)));
+}

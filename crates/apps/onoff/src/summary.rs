@@ -1,21 +1,28 @@
 //! Summarizes many recordings, one row per transition.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use onoff_compare::sleep_statistics::{SleepSample, sleeps, statistics};
-use onoff_compare::summary::{self, Summary, SummaryRow};
+use onoff_compare::summary::{self, Summary, SummaryRow, UnreadableLog};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_network::NetbootOptions;
 use onoff_sources::RecordingKind;
+use onoff_trace::RecordedBoot;
+use onoff_transitions::TransitionKind;
 use rayon::prelude::*;
 
 use crate::tables::run_tables;
 use crate::{Error, QueryError, Session};
 
-/// The rows of one recording, and the measures of its sleeps.
-type RecordingResult = (Vec<SummaryRow>, Vec<SleepSample>);
+/// What a summary needs of one recording.
+#[derive(Default)]
+struct RecordingResult {
+    rows: Vec<SummaryRow>,
+    sleeps: Vec<SleepSample>,
+    boots_without_duration: u64,
+}
 
 /// Summarizes `recordings`, each given by the paths of its files ([`onoff_files::RecordingGroups::into_all_paths`]), in parallel.
 /// An unreadable recording becomes a row with the error. Calls `on_recording_done` after each recording, from any
@@ -30,8 +37,13 @@ pub fn summarize_all(
         .par_iter()
         .map(|paths| {
             let result = catch_unwind(AssertUnwindSafe(|| {
-                let (session, name) = (Session::open(paths, options)?, joined_paths(paths));
-                Ok::<_, Error>((session.summary_rows(&name)?, session.sleep_samples(&name)?))
+                let session = Session::open(paths, options)?;
+                if session.kind() == RecordingKind::WindowsEventLogs {
+                    return session.logged_boots(&name_of_logs(paths));
+                }
+                let name = joined_paths(paths);
+                let (rows, sleeps) = (session.summary_rows(&name)?, session.sleep_samples(&name)?);
+                Ok::<_, Error>(RecordingResult { rows, sleeps, ..RecordingResult::default() })
             }));
             on_recording_done();
             match result {
@@ -45,15 +57,25 @@ pub fn summarize_all(
     let mut sleeps = Vec::new();
     for (result, paths) in results.into_iter().zip(recordings) {
         match result {
-            Ok((rows, _)) if rows.is_empty() => {
+            Ok(RecordingResult { rows, boots_without_duration, .. }) if rows.is_empty() => {
                 summary.without_transition += 1;
-                let reason = "no boot, shutdown, sleep or network boot in this recording";
-                summary.rows.push(SummaryRow::from_error(joined_paths(paths), reason.to_owned()));
+                summary.boots_without_duration += boots_without_duration;
+                let (name, reason) = match boots_without_duration {
+                    0 => (joined_paths(paths), "no boot, shutdown, sleep or network boot in this recording"),
+                    _ => (name_of_logs(paths), "no boot of which Windows wrote an account"),
+                };
+                summary.rows.push(SummaryRow::from_error(name, reason.to_owned()));
             }
-            Ok((rows, sleep_samples)) => {
-                sleeps.extend(sleep_samples);
-                summary.transitions += rows.len() as u64;
-                summary.rows.extend(rows);
+            Ok(result) => {
+                sleeps.extend(result.sleeps);
+                summary.boots_without_duration += result.boots_without_duration;
+                summary.transitions += result.rows.len() as u64;
+                summary.rows.extend(result.rows);
+            }
+            Err(error) if paths.iter().all(|path| is_log_name(path)) => {
+                summary.unreadable += 1;
+                summary.recordings -= 1;
+                summary.unreadable_logs.push(UnreadableLog { file: joined_paths(paths), error });
             }
             Err(error) => {
                 summary.unreadable += 1;
@@ -69,7 +91,40 @@ fn joined_paths(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("+")
 }
 
+/// True if the file name is that of an event log.
+fn is_log_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("evtx"))
+}
+
+/// Names a set of event logs: a single log by its path, several by their folder. A computer has hundreds of them.
+fn name_of_logs(paths: &[PathBuf]) -> String {
+    match paths {
+        [first, _, ..] => {
+            let folder = first.parent().filter(|folder| paths.iter().all(|path| path.parent() == Some(folder)));
+            folder.map_or_else(|| joined_paths(paths), |folder| folder.display().to_string())
+        }
+        _ => joined_paths(paths),
+    }
+}
+
 impl Session {
+    /// Summarizes all boots of event logs, which are read once.
+    fn logged_boots(&self, name: &str) -> Result<RecordingResult, Error> {
+        let mut result = RecordingResult::default();
+        let wanted = run_tables(None).union(onoff_findings::TABLES);
+        let all = |boots: &[RecordedBoot]| (0..boots.len()).collect();
+        onoff_sources::read_each_boot(self.files(), wanted, &all, &mut |boot, trace| {
+            let diagnosis = diagnose(trace, &DiagnosisOptions::default());
+            let fix_first = |kind, number| diagnosis.transition(kind, number)?.fix_first.clone();
+            let rows = summary::logged_boot_rows(name, boot, trace, fix_first);
+            if !rows.iter().any(|row| row.transition == TransitionKind::Boot.as_str()) {
+                result.boots_without_duration += 1;
+            }
+            result.rows.extend(rows);
+        })?;
+        Ok(result)
+    }
+
     /// Returns one row per transition, possibly none. `name` identifies the recording in the rows.
     ///
     /// # Errors

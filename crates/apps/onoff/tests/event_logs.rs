@@ -10,11 +10,11 @@ use onoff::{Boot, Session};
 use onoff_testkit::event_log::{LogRecord, LogValue, evtx, xml};
 use onoff_trace::RecordedBoot;
 
-const MS: i64 = 1_000_000;
-const SECOND: i64 = 1_000 * MS;
-const HOUR: i64 = 3_600 * SECOND;
+pub(crate) const MS: i64 = 1_000_000;
+pub(crate) const SECOND: i64 = 1_000 * MS;
+pub(crate) const HOUR: i64 = 3_600 * SECOND;
 /// 2024-11-15 14:28:34 UTC.
-const START_NS: i64 = 1_731_680_914 * SECOND;
+pub(crate) const START_NS: i64 = 1_731_680_914 * SECOND;
 
 const DIAGNOSTICS: &str = "Microsoft-Windows-Diagnostics-Performance";
 const DIAGNOSTICS_CHANNEL: &str = "Microsoft-Windows-Diagnostics-Performance/Operational";
@@ -26,7 +26,7 @@ fn account(start_ns: i64, explorer_ms: u32) -> LogRecord {
 }
 
 /// As [`account`], with a logon that takes longer.
-fn slower_account(start_ns: i64, explorer_ms: u32, more_ms: u32) -> LogRecord {
+pub(crate) fn slower_account(start_ns: i64, explorer_ms: u32, more_ms: u32) -> LogRecord {
     let logon_ms = 20_736 - 4_311 - 301 - explorer_ms + more_ms;
     LogRecord::new(DIAGNOSTICS_CHANNEL, DIAGNOSTICS, 100, start_ns + 110 * SECOND)
         .with("BootStartTime", LogValue::Time(start_ns))
@@ -62,13 +62,13 @@ fn delay(id: u16, start_ns: i64, name: &str, total_ms: u32, excess_ms: u32) -> L
         .with("DegradationTime", excess_ms)
 }
 
-fn system(provider: &str, id: u16, time_ns: i64) -> LogRecord {
+pub(crate) fn system(provider: &str, id: u16, time_ns: i64) -> LogRecord {
     LogRecord::new("System", provider, id, time_ns)
 }
 
 /// The System log of a boot, as Windows writes it: the log service's records first, then the end of the previous
 /// session, then the kernel's start, which is earlier than both.
-fn system_log(start_ns: i64, previous_end_ns: Option<i64>) -> Vec<LogRecord> {
+pub(crate) fn system_log(start_ns: i64, previous_end_ns: Option<i64>) -> Vec<LogRecord> {
     let service_ns = start_ns + 9 * SECOND;
     let mut records = vec![
         system("EventLog", 6009, service_ns).with("", "10.00.").with("", "19045"),
@@ -81,7 +81,7 @@ fn system_log(start_ns: i64, previous_end_ns: Option<i64>) -> Vec<LogRecord> {
 }
 
 /// Numbers the records of each channel in their order and writes one file per channel, named as Windows names them.
-fn files(records: &[Vec<LogRecord>]) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn files(records: &[Vec<LogRecord>]) -> Vec<(String, Vec<u8>)> {
     records
         .iter()
         .map(|records| {
@@ -93,7 +93,7 @@ fn files(records: &[Vec<LogRecord>]) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Opens logs at one of their boots.
-fn open_boot(files: Vec<(String, Vec<u8>)>, boot: &str) -> Session {
+pub(crate) fn open_boot(files: Vec<(String, Vec<u8>)>, boot: &str) -> Session {
     let options = Options { boot: Some(boot.to_owned()), ..Options::default() };
     Session::new(files_from_bytes(files, &Limits::default()).unwrap(), options)
 }
@@ -102,7 +102,7 @@ fn boot_of(files: Vec<(String, Vec<u8>)>) -> BootReport {
     windows_boot(&Session::from_bytes(files).unwrap())
 }
 
-fn windows_boot(session: &Session) -> BootReport {
+pub(crate) fn windows_boot(session: &Session) -> BootReport {
     match session.boot(&BootOptions::default()).unwrap().report {
         Boot::Windows(report) => *report,
         _ => panic!("not a boot of Windows"),

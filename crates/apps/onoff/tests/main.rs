@@ -9,6 +9,8 @@ mod event_logs_off;
 mod large_recordings;
 mod linux_counts;
 mod linux_sleeps;
+mod logged_changes;
+mod logged_service_failures;
 mod many_sleeps;
 mod netboot_properties;
 mod questions;

@@ -155,6 +155,10 @@ impl ClassifiedFiles {
             let role = if length == 0 { FileRole::Empty } else { detect_role(&path) };
             match role {
                 FileRole::Empty => self.empty.push(path),
+                // The other logs in the folder are a recording without it.
+                FileRole::Other if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("evtx")) => {
+                    self.unreadable.push(path);
+                }
                 FileRole::Other if !has_recording_extension(&path) => self.other_files += 1,
                 role => {
                     self.paths.push(path);

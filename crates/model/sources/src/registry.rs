@@ -73,7 +73,13 @@ pub(crate) const SOURCES: &[Source] = &[
             Content::Recording(RecordingKind::WindowsEventLogs) => Recognized::Recording,
             _ => Recognized::No,
         },
-        tables: TableSet::from_names(&[TableName::Milestones, TableName::Activities, TableName::ReportedDelays]),
+        tables: TableSet::from_names(&[
+            TableName::Milestones,
+            TableName::Activities,
+            TableName::ReportedDelays,
+            TableName::SystemChanges,
+            TableName::ServiceFailures,
+        ]),
         read: onoff_windows::open_logs,
     },
     Source {

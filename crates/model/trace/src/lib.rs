@@ -262,6 +262,10 @@ pub struct Trace {
     pub call_graph_functions: CallGraphFunctions,
     /// Delays that Windows itself reported, as recorded.
     pub reported_delays: ReportedDelays,
+    /// Changes of the computer before this boot, as recorded.
+    pub system_changes: SystemChanges,
+    /// Failures of services, by time.
+    pub service_failures: ServiceFailures,
     /// Generic events, by time.
     pub events: Batches<Events>,
     /// Fields of generic events.

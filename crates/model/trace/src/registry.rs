@@ -178,6 +178,10 @@ tables! {
     CallGraphFunctions = "call_graph_functions", tables::CallGraphFunctions, call_graph_functions;
     /// Delays that Windows itself reported, as recorded.
     ReportedDelays = "reported_delays", tables::ReportedDelays, reported_delays;
+    /// Changes of the computer before this boot, as recorded.
+    SystemChanges = "system_changes", tables::SystemChanges, system_changes;
+    /// Failures of services, by time.
+    ServiceFailures = "service_failures", tables::ServiceFailures, service_failures;
     /// Generic events, by time.
     Events = "events", Batches<tables::Events>, events;
     /// Fields of generic events, in the order of their events.

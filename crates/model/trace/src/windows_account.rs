@@ -16,6 +16,16 @@ pub struct LogChannel {
     pub records: u64,
 }
 
+impl LogChannel {
+    /// The channels that record changes of a computer, and what they record.
+    pub const OF_CHANGES: [(&'static str, &'static str); 4] = [
+        ("System", "updates and services"),
+        ("Setup", "packages"),
+        ("Microsoft-Windows-Kernel-PnP/Configuration", "drivers"),
+        ("Application", "programs"),
+    ];
+}
+
 /// Windows' own account of a boot: event 100 of Diagnostics-Performance. The sums are Windows' own; the time a
 /// person took is in none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -6,6 +6,7 @@
 //! own time changed by as much, so that the remaining time did not change.
 
 pub mod change_point;
+mod logged_changes;
 mod updates;
 
 use hashbrown::{HashMap, HashSet};
@@ -15,14 +16,19 @@ use serde::Serialize;
 use crate::statistics::{confidence_interval, median, rank_sum_test};
 use change_point::{MIN_SEGMENT_LEN, find_changes};
 use onoff_evidence::rule::Rule;
+use onoff_transitions::boot::changes::{ChangesBefore, UncoveredChanges, changes_before};
 use onoff_transitions::boot::{self as windows_boot, BootOptions, BootReport};
 use onoff_transitions::linux::boot::{self, LinuxBootReport};
 use onoff_transitions::{Phase, PhaseName};
 use onoff_usage::devices;
 
 /// The tables read for each boot.
-pub const TABLES: TableSet =
-    boot::TABLES.union(TableSet::from_names(&[TableName::Events, TableName::EventFields, TableName::ReportedDelays]));
+pub const TABLES: TableSet = boot::TABLES.union(TableSet::from_names(&[
+    TableName::Events,
+    TableName::EventFields,
+    TableName::ReportedDelays,
+    TableName::SystemChanges,
+]));
 
 /// Minimum change, ns. Smaller durations are no findings in a single boot either.
 pub const MIN_CHANGE_NS: i64 = 300_000_000;
@@ -119,6 +125,8 @@ pub struct BootChange {
     pub updates: Vec<SystemUpdate>,
     /// Number of omitted updates.
     pub omitted_updates: u64,
+    /// Changes that the event logs do not cover for the whole time between the two boots.
+    pub not_covered: Vec<UncoveredChanges>,
 }
 
 /// A unit or driver whose time changed along with a part of the startup.
@@ -153,6 +161,8 @@ pub struct SystemUpdate {
     pub was: String,
     /// New version; empty if unknown.
     pub is: String,
+    /// True if the same update also preceded many other boots, so that it is an unlikely cause.
+    pub is_routine: bool,
 }
 
 /// Kind of an update.
@@ -170,6 +180,22 @@ pub enum UpdateKind {
     Command,
     /// A unit for automatic upgrades ran.
     AutomaticUpgrade,
+    /// Windows Update installed an update.
+    Update,
+    /// Windows Update started to install an update and had not finished before the restart.
+    UpdateStarted,
+    /// A driver was installed for a device.
+    Driver,
+    /// A device did not start with its driver.
+    DeviceFailed,
+    /// A service or a driver service was installed.
+    Service,
+    /// The start type of a service changed.
+    StartType,
+    /// A program was installed.
+    Program,
+    /// A program was removed.
+    ProgramRemoved,
 }
 
 /// The values of one boot that the history needs.
@@ -180,6 +206,8 @@ pub struct BootSample {
     /// Own times of units and drivers by (part, name), ns.
     own_ns: HashMap<(String, String), i64>,
     updates: Vec<SystemUpdate>,
+    /// What event logs record between the previous boot and this one.
+    changes: Option<ChangesBefore>,
 }
 
 /// Part name for the whole startup.
@@ -201,6 +229,7 @@ impl BootSample {
             manager: versions.manager,
             own_ns: HashMap::new(),
             updates: updates::logged_updates(trace),
+            changes: changes_before(trace),
         };
         // A recording without a boot has no times, but its updates count.
         let options = BootOptions::default();
@@ -339,6 +368,9 @@ fn part_changes(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootCh
         let (samples_before, samples_after) =
             (samples_in(change.start..change.position), samples_in(change.position..change.end));
         let mut updates = updates::between_boots(samples, last_before, first_after);
+        updates.extend(logged_changes::between_boots(samples, last_before, first_after));
+        updates.sort_by_key(|update| update.unix_ns);
+        let not_covered = logged_changes::not_covered(samples, last_before, first_after);
         let omitted_updates = updates.len().saturating_sub(MAX_UPDATES) as u64;
         updates.truncate(MAX_UPDATES);
         let boot_number = |index: usize| samples.get(index).map_or(0, |sample| sample.boot.number);
@@ -358,6 +390,7 @@ fn part_changes(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootCh
             units: changed_units(&samples_before, &samples_after, phase, difference_ns),
             updates,
             omitted_updates,
+            not_covered,
         });
     }
     boot_changes

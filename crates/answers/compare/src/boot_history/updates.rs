@@ -119,7 +119,14 @@ pub(super) fn logged_updates(trace: &Trace) -> Vec<SystemUpdate> {
 }
 
 fn update(kind: UpdateKind, name: &str, was: &str, is: &str) -> SystemUpdate {
-    SystemUpdate { unix_ns: None, kind, name: name.to_owned(), was: was.to_owned(), is: is.to_owned() }
+    SystemUpdate {
+        unix_ns: None,
+        kind,
+        name: name.to_owned(),
+        was: was.to_owned(),
+        is: is.to_owned(),
+        is_routine: false,
+    }
 }
 
 /// Returns the updates in a log line.

@@ -104,6 +104,9 @@ pub fn fast_startup(trace: &Trace, transition: &PowerTransition, options: &BootO
         windows_account: None,
         reported_delays: Vec::new(),
         channels: trace.channels.clone(),
+        changes: None,
+        failed_services: Vec::new(),
+        later_service_failures: 0,
         startup_applications,
         read_ahead: super::ReadAhead {
             training_count: None,

@@ -4,9 +4,11 @@
 //! recording contains instead.
 
 mod absence;
+pub mod changes;
 mod fast_startup;
 mod phases;
 pub mod report;
+pub mod service_failures;
 mod session;
 mod startup;
 #[cfg(test)]
@@ -50,6 +52,8 @@ pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Milestones,
     TableName::Activities,
     TableName::ReportedDelays,
+    TableName::SystemChanges,
+    TableName::ServiceFailures,
 ]);
 
 /// The tables that boundary rules read.
@@ -112,6 +116,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     let units = units::units(trace);
     let (processes, process_summary) = processes::process_lifetimes(trace, &options.expected_processes);
     let devices = devices::operations(trace);
+    let (failed_services, later_service_failures) = service_failures::failed_services(trace, post_boot.end_ns);
     let details = WindowsBoot {
         total_with_idle_ns,
         total_with_loader_ns: total_ns.zip(os_loader_ns).map(|(total, loader)| total.saturating_add(loader)),
@@ -143,6 +148,9 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         windows_account: trace.windows_account.clone(),
         reported_delays: reported_delays(trace, ReportedTransition::Boot),
         channels: trace.channels.clone(),
+        changes: changes::changes_before(trace),
+        failed_services,
+        later_service_failures,
         startup_applications: startup::startup_applications(trace, &phases),
         read_ahead: session::read_ahead(trace),
         processes,

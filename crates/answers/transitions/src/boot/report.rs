@@ -9,6 +9,9 @@ use onoff_trace::{LogChannel, Losses, WindowsAccount};
 use serde::Serialize;
 use thiserror::Error;
 
+use super::changes::ChangesBefore;
+use super::service_failures::FailedService;
+
 use crate::boot_axis::BootAxis;
 use onoff_evidence::DerivedInterval;
 use onoff_evidence::activity::NamedActivity;
@@ -195,6 +198,12 @@ pub struct WindowsBoot {
     pub reported_delays: Vec<NamedDelay>,
     /// Channels of the event logs, by name; empty for other recordings.
     pub channels: Vec<LogChannel>,
+    /// What was changed before the boot, from event logs; `None` for other recordings.
+    pub changes: Option<ChangesBefore>,
+    /// Services that failed or timed out during the boot, from event logs, by time.
+    pub failed_services: Vec<FailedService>,
+    /// Number of failures of services after the boot, until the next one.
+    pub later_service_failures: u64,
     /// Totals by device, longest first.
     pub device_totals: Vec<DeviceTotal>,
     /// Names of the losses that can affect devices.

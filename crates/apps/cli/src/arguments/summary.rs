@@ -16,9 +16,11 @@ Examples:
   onoff summary recordings/ --sort took --top 10   the ten slowest
   onoff summary recordings/ --format csv -o boots.csv
   onoff summary recordings/ --format svg -o boots.svg   a bar per transition
+  onoff summary winevt/Logs      a row per boot in event logs of Windows
 
 Each row shows the kind of transition, its duration, its longest phase, and what to fix first. \
-An unreadable recording becomes a row with the error; the exit code is then 1.
+An unreadable recording becomes a row with the error; the exit code is then 1. Event logs have a \
+row for each boot of which Windows wrote an account; unreadable logs are named below the table.
 
 For fleets, the onoff command of the Python package (pip install 'onoff-perf[fleet]') also \
 accepts '--format parquet' or 'delta' with '-o DIR'. It writes tables of transitions, phases, \

@@ -12,9 +12,11 @@ use rayon::prelude::*;
 use super::events;
 
 counters! {
-    CHUNKS_DAMAGED = "event_log_chunks_damaged", Warning, [Milestones, Activities, ReportedDelays],
+    CHUNKS_DAMAGED = "event_log_chunks_damaged", Warning,
+        [Milestones, Activities, ReportedDelays, SystemChanges, ServiceFailures],
         "Damaged chunks of event logs. Their records are missing.";
-    RECORDS_UNREADABLE = "event_log_records_unreadable", Warning, [Milestones, Activities, ReportedDelays],
+    RECORDS_UNREADABLE = "event_log_records_unreadable", Warning,
+        [Milestones, Activities, ReportedDelays, SystemChanges, ServiceFailures],
         "Event log records that could not be decoded. They are missing.";
     NOT_CLOSED = "event_logs_not_closed", Notice, [],
         "Event logs copied while Windows was writing to them. Their last records may be missing.";

@@ -65,9 +65,31 @@ const OTHERS: &[(&str, &[u32])] = &[
     (USER32[1], &[SHUTDOWN_FAILED, SHUTDOWN_REQUEST, SHUTDOWN_ABORTED]),
 ];
 
+pub(super) const UPDATE_CLIENT: &str = "Microsoft-Windows-WindowsUpdateClient";
+pub(super) const SERVICING: &str = "Microsoft-Windows-Servicing";
+pub(super) const KERNEL_PNP: &str = "Microsoft-Windows-Kernel-PnP";
+pub(super) const USER_PNP: &str = "Microsoft-Windows-UserPnp";
+pub(super) const INSTALLER: &str = "MsiInstaller";
+pub(super) const SERVICE_MANAGER: &str = "Service Control Manager";
+
+/// The events that record changes of the computer.
+pub(super) const CHANGES: &[(&str, &[u32])] = &[
+    (UPDATE_CLIENT, &[19, 20, 43]),
+    (SERVICING, &[2, 4]),
+    (KERNEL_PNP, &[400, 411]),
+    (USER_PNP, &[20_001]),
+    (INSTALLER, &[1033, 1034, 11_707]),
+    (SERVICE_MANAGER, &[7040, 7045]),
+];
+
+/// The events that record failures of services.
+const SERVICE_FAILURES: &[(&str, &[u32])] =
+    &[(SERVICE_MANAGER, &[7000, 7001, 7009, 7011, 7022, 7023, 7024, 7026, 7031, 7034, 7043])];
+
 /// Providers and ids of the events to read.
 pub(super) fn wanted() -> HashSet<(&'static str, u32)> {
     let of_phases = phases::wanted_names(TableSet::all()).map(|(provider, id)| (provider, u32::from(id)));
-    let others = OTHERS.iter().flat_map(|&(provider, ids)| ids.iter().map(move |&id| (provider, id)));
+    let lists = [OTHERS, CHANGES, SERVICE_FAILURES];
+    let others = lists.into_iter().flatten().flat_map(|&(provider, ids)| ids.iter().map(move |&id| (provider, id)));
     of_phases.chain(others).collect()
 }

@@ -10,14 +10,18 @@
 //! | [`account`] | Windows' own account of a boot |
 //! | [`ends`] | how boots ended: accounts of shutdowns, requests, ends without a shutdown |
 //! | [`power`] | sleeps, hibernations and fast startups |
+//! | [`changes`] | what was changed before each boot |
+//! | [`service_failures`] | services that failed |
 //! | [`events`] | the events that are read |
 
 mod account;
 mod boots;
+mod changes;
 mod collection;
 mod ends;
 mod events;
 mod power;
+mod service_failures;
 
 use hashbrown::HashSet;
 use onoff_event_log::Record;
@@ -30,6 +34,7 @@ use onoff_trace::{
 };
 
 use self::boots::LoggedBoot;
+use self::changes::Change;
 use self::collection::Machine;
 use self::events::{BOOT_DELAYS, DIAGNOSTICS, EVENT_LOG, KERNEL_GENERAL, KERNEL_START, SYSTEM_VERSION};
 use super::phase_events::PhaseEvent;
@@ -88,18 +93,21 @@ struct Logs {
     machines: Vec<Machine>,
     /// Index of the computer, and the boot; boots of the computer with the newest record last.
     boots: Vec<(usize, LoggedBoot)>,
+    /// The changes before each boot.
+    changes: Vec<Vec<Change>>,
 }
 
 impl Logs {
     fn read(files: &Files, losses: &mut Losses) -> Result<Self, Error> {
         let machines = collection::read(files, losses)?;
-        let mut boots = Vec::new();
+        let (mut boots, mut changes) = (Vec::new(), Vec::new());
         for (index, machine) in machines.iter().enumerate() {
             let (machine_boots, unassigned) = boots::boots(machine);
             losses.add(&ACCOUNTS_WITHOUT_BOOT, unassigned);
+            changes.extend(changes::before_boots(machine, &machine_boots));
             boots.extend(machine_boots.into_iter().map(|boot| (index, boot)));
         }
-        Ok(Self { machines, boots })
+        Ok(Self { machines, boots, changes })
     }
 
     fn records(&self, place: usize) -> impl Iterator<Item = &Record> {
@@ -243,9 +251,19 @@ impl Logs {
             request: ends::request(&records),
             unclean_end: boot.end.unclean_end.clone(),
         });
+        if wants(TableName::SystemChanges)
+            && let Some(changes) = self.changes.get(place)
+        {
+            trace.system_changes = changes::table(changes, &mut texts);
+        }
+        if wants(TableName::ServiceFailures) {
+            trace.service_failures = service_failures::table(&records, &mut texts);
+        }
         trace.windows_account = boot.account.as_ref().map(|account| account.account.clone());
         trace.channels = machine.channels.clone();
-        let used: HashSet<&str> = machine.records.iter().map(|record| record.channel.as_str()).collect();
+        let mut used: HashSet<&str> = machine.records.iter().map(|record| record.channel.as_str()).collect();
+        // Where these reach, there was no change.
+        used.extend(onoff_trace::LogChannel::OF_CHANGES.map(|(channel, _)| channel));
         trace.channels.retain(|channel| used.contains(channel.name.as_str()));
         trace.duration_ns = records.iter().map(|&(time_ns, _)| time_ns).max().unwrap_or(0).max(0);
         trace.clock = Clock {

@@ -35,7 +35,11 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     for (row, index) in rows.iter().zip(0_i64..) {
         let y = TOP + index * ROW;
         let name = row.recording.rsplit(['/', '\\']).next().unwrap_or(&row.recording);
-        drawing::line(MARGIN, y, INK, &truncated(name, LABEL_CHARACTERS), out)?;
+        let label = match row.boot.as_str() {
+            "" => name.to_owned(),
+            boot => format!("{name} {boot}"),
+        };
+        drawing::line(MARGIN, y, INK, &truncated(&label, LABEL_CHARACTERS), out)?;
         if !row.error.is_empty() {
             drawing::line(left, y, r##"fill="#a11818""##, &truncated(&row.error, 120), out)?;
             continue;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_compare::sleep_statistics::SleepStatistics;
-use onoff_compare::summary::{Summary, SummaryRow};
+use onoff_compare::summary::{Summary, SummaryRow, UnreadableLog};
 
 use crate::table::{Column, Kind, TableReport, Value};
 use crate::terminal::printable::printable;
@@ -17,6 +17,7 @@ impl TableReport for Summary {
         let new = Column::<SummaryRow>::new;
         vec![
             new("recording", "recording", Kind::Name, |row| Value::text(&row.recording)).with_width(40),
+            new("boot", "boot", Kind::Name, |row| Value::text(&row.boot)).with_width(18),
             new("computer", "computer", Kind::Name, |row| Value::text(&row.computer)).with_width(18),
             new("os", "system", Kind::Name, |row| Value::text(&row.os)).with_width(26),
             new("os_build", "", Kind::Id, |row| {
@@ -35,6 +36,13 @@ impl TableReport for Summary {
                 false => Value::Nothing,
             }),
             new("at_least_ns", "", Kind::Quantity, |row| Value::Duration(row.at_least_ns)),
+            new("user_input_ns", "waiting for user", Kind::Quantity, |row| {
+                Value::from_option((row.user_input_ns > 0).then_some(row.user_input_ns), Value::Duration)
+            }),
+            new("phases", "", Kind::Name, |row| {
+                let phases = row.phases.iter().map(|phase| format!("{}={}", phase.phase, phase.duration_ns));
+                Value::Text(phases.collect::<Vec<_>>().join(";").into())
+            }),
             new("phase", "longest phase", Kind::Name, |row| Value::text(&row.phase)).with_width(16),
             new("phase_ns", "phase duration", Kind::Quantity, |row| Value::from_option(row.phase_ns, Value::Duration)),
             new("subject", "fix first", Kind::Name, |row| {
@@ -70,8 +78,14 @@ impl TableReport for Summary {
     }
 
     fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.unreadable > 0 {
-            writeln!(out, "{} could not be read.", counted(self.unreadable, "recording"))?;
+        let unreadable = self.unreadable.saturating_sub(self.unreadable_logs.len() as u64);
+        if unreadable > 0 {
+            writeln!(out, "{} could not be read.", counted(unreadable, "recording"))?;
+        }
+        write_unreadable_logs(&self.unreadable_logs, out)?;
+        if self.boots_without_duration > 0 {
+            let boots = counted(self.boots_without_duration, "boot");
+            writeln!(out, "{QUIET}Not listed: {boots} of which Windows wrote no account.{QUIET:#}")?;
         }
         if self.other_files > 0 {
             writeln!(out, "{QUIET}Skipped {} without a recording.{QUIET:#}", counted(self.other_files, "other file"))?;
@@ -83,6 +97,22 @@ impl TableReport for Summary {
             out,
             "{QUIET}For details, use 'onoff boot FILE', 'onoff shutdown FILE' or 'onoff suspend FILE'.{QUIET:#}"
         )
+    }
+}
+
+/// Names the event logs that could not be read.
+fn write_unreadable_logs(logs: &[UnreadableLog], out: &mut dyn Write) -> io::Result<()> {
+    const MAX_NAMED: usize = 5;
+    if logs.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{} could not be read:", counted(logs.len() as u64, "event log"))?;
+    for log in logs.iter().take(MAX_NAMED) {
+        writeln!(out, "  {}", printable(&log.error))?;
+    }
+    match logs.len().saturating_sub(MAX_NAMED) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more"),
     }
 }
 

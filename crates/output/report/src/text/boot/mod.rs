@@ -1,8 +1,10 @@
 //! The text report of a Windows boot: headline, phases, then the slowest services, drivers, processes and files.
 
+pub(crate) mod changes;
 mod headline;
 mod logon;
 mod phases;
+mod service_failures;
 
 use std::io::{self, Write};
 
@@ -35,6 +37,8 @@ impl SingleReport for WindowsBoot {
         sections.extend(devices(report, top, &reported_losses));
         sections.extend(usage::sections(&report.phases, &reported_losses));
         sections.extend(event_logs::reported_delays(&report.details.reported_delays, top));
+        sections.extend(service_failures::section(report, top));
+        sections.extend(changes::section(report, top));
         sections.extend(logon::sections(report, top, &reported_losses));
         sections.extend(event_logs::channels(&report.details.channels));
         sections

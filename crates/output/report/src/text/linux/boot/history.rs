@@ -6,6 +6,7 @@ use onoff_compare::boot_history::{BootChange, BootHistory, ChangedUnit, Historic
 use onoff_trace::{CivilTime, SystemKind};
 use onoff_transitions::PhaseName;
 
+use super::logged_changes;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, second_or_dash};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
@@ -62,7 +63,12 @@ fn headline(history: &BootHistory) -> String {
             false => format!("{boots}: too few to separate a change from noise (at least {MIN_BOOTS} are needed)."),
         };
     };
-    let updated = change.updates.iter().rev().find_map(|update| day(update.unix_ns));
+    let is_update = |update: &&SystemUpdate| {
+        let is_of_windows = matches!(update.kind, UpdateKind::Update | UpdateKind::UpdateStarted | UpdateKind::Package);
+        !update.is_routine
+            && (is_of_windows || update.kind == UpdateKind::Kernel || history.system != SystemKind::Windows)
+    };
+    let updated = change.updates.iter().rev().filter(is_update).find_map(|update| day(update.unix_ns));
     let since = match (updated, day(change.first_boot_after_unix_ns)) {
         (Some(day), _) => format!("since the update on {day}"),
         (None, Some(day)) => format!("since {day}"),
@@ -163,6 +169,10 @@ fn update_lines(change: &BootChange, history: &BootHistory) -> Vec<String> {
             _ => {}
         }
     }
+    if history.system == SystemKind::Windows {
+        lines.extend(logged_changes::lines(change));
+        return lines;
+    }
     let packages: Vec<String> = change
         .updates
         .iter()
@@ -189,15 +199,7 @@ fn update_lines(change: &BootChange, history: &BootHistory) -> Vec<String> {
         }
     }
     if lines.is_empty() {
-        lines.push(
-            match history.system {
-                SystemKind::Windows => {
-                    "Check the update history of Windows for what was installed between the two boots."
-                }
-                _ => "The journal has no update between the two boots; check the log of the package manager.",
-            }
-            .to_owned(),
-        );
+        lines.push("The journal has no update between the two boots; check the log of the package manager.".to_owned());
     }
     lines.truncate(MAX_UPDATES_NAMED);
     lines
@@ -219,6 +221,9 @@ const PARTS: [(&str, &str, PhaseName); 10] = [
 
 fn notes(history: &BootHistory) -> Vec<String> {
     let mut notes = Vec::new();
+    if history.system == SystemKind::Windows && history.changes.iter().any(logged_changes::has_candidate) {
+        notes.push("What was changed in between is a possible cause, not a proven one.".to_owned());
+    }
     let unfinished = (history.boots.len() - compared_count(history)) as u64;
     if unfinished > 0 {
         let reason = match history.system {

@@ -3,6 +3,7 @@
 mod boots;
 mod headline;
 pub mod history;
+mod logged_changes;
 mod path;
 mod phases;
 
