@@ -269,6 +269,7 @@ Examples:
   onoff boot boot.etl
   onoff boot kernel.etl user.etl            two logs of one boot
   onoff boot winevt/Logs                    event logs: no recording needed
+  onoff boot boot.etl winevt/Logs           with Windows' own account of that boot
   onoff boot boot.etl --top 20              longer lists
   onoff boot boot.etl --firmware FBPT.bin   with the firmware stages
   onoff boot boot.etl --firmware FBPT.bin --capture boot.pcapng
@@ -290,7 +291,8 @@ Timestamps are relative to the start of the kernel. Each phase shows the rule th
 {EXIT_CODES}"))]
 pub struct BootArguments {
     /// The recording: an event trace log (.etl), optionally compressed (.xz, .gz, .zst, .zip); for Linux, a folder or
-    /// archive of traces, logs and systemd output, or any one of them. Several files are read as one recording. Without
+    /// archive of traces, logs and systemd output, or any one of them. Several files are read as one recording; event
+    /// logs with a trace add Windows' own account of its boot. Without
     /// a file: this Linux computer's journal, systemd times and kernel log; with --firmware or --capture, only those
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,

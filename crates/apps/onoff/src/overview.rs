@@ -132,10 +132,10 @@ impl Session {
     }
 
     fn build_overview(&self, kind: String, machine: String, lines: Lines, verbs: &[&'static str]) -> Overview {
-        let names: Vec<&str> = self.files().iter().map(onoff_sources::SourceFile::name).collect();
+        let names: Vec<&str> = self.files().with_accompanying().map(onoff_sources::SourceFile::name).collect();
         let without_data =
             verbs.iter().filter(|verb| !lines.lines.iter().any(|line| line.command == **verb)).copied().collect();
-        let bytes = self.files().iter().map(onoff_sources::SourceFile::stored_bytes).sum();
+        let bytes = self.files().with_accompanying().map(onoff_sources::SourceFile::stored_bytes).sum();
         let name = match names.as_slice() {
             [] => String::new(),
             [name] => (*name).to_owned(),

@@ -117,7 +117,7 @@ impl Session {
     /// # Errors
     /// The recording is unreadable.
     pub fn provenance(&self) -> Result<Provenance, Error> {
-        let files = self.files.iter().map(|file| ProvenanceFile {
+        let files = self.files.with_accompanying().map(|file| ProvenanceFile {
             name: file.name().to_owned(),
             bytes: file.bytes().len() as u64,
             sha256: file.sha256(),

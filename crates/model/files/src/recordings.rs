@@ -20,6 +20,7 @@ pub struct RecordingGroups {
     pub unusable: Vec<PathBuf>,
     /// Files in folders that are not recordings, and links, which are not followed.
     pub other_files: u64,
+    has_event_logs: bool,
 }
 
 impl RecordingGroups {
@@ -29,6 +30,38 @@ impl RecordingGroups {
         let mut all = self.recordings;
         all.extend(self.unusable.into_iter().map(|path| vec![path]));
         all
+    }
+
+    /// Moves event logs to the traces that they accompany: the nearest ones in the folder tree. The boot in each trace
+    /// is later found by its start and computer, so logs of several boots can accompany several traces. Without a
+    /// trace, event logs are recordings.
+    fn attach_event_logs(&mut self) {
+        if !self.has_event_logs {
+            return;
+        }
+        let role = |files: &Vec<PathBuf>| files.first().map_or(FileRole::Other, |file| detect_role(file));
+        let roles: Vec<FileRole> = self.recordings.iter().map(role).collect();
+        if !roles.iter().any(|role| matches!(role, FileRole::Log(_))) {
+            return;
+        }
+        let (mut logs, mut others) = (Vec::new(), Vec::new());
+        for (files, role) in std::mem::take(&mut self.recordings).into_iter().zip(roles) {
+            match role {
+                FileRole::EventLog => logs.push(files),
+                role => others.push((matches!(role, FileRole::Log(_)), files)),
+            }
+        }
+        let traces: Vec<Option<PathBuf>> =
+            others.iter().map(|(is_trace, files)| files.first().filter(|_| *is_trace).cloned()).collect();
+        for files in logs {
+            let distances: Vec<Option<usize>> =
+                traces.iter().map(|trace| Some(shared_folders(trace.as_deref()?, files.first()?))).collect();
+            let nearest = distances.iter().flatten().max().copied();
+            for ((_, trace), _) in others.iter_mut().zip(&distances).filter(|(_, shared)| **shared == nearest) {
+                trace.extend(files.iter().cloned());
+            }
+        }
+        self.recordings = others.into_iter().map(|(_, files)| files).collect();
     }
 
     /// Rejects files of several recordings. Captures may be split into several files.
@@ -69,7 +102,8 @@ fn is_split_capture(files: &[PathBuf]) -> bool {
 /// Groups `paths` into recordings. Logs recorded together form one recording, as do the parts of one Linux recording.
 /// An archive is one recording. A folder is one recording if it was collected by a support tool, contains a copy of
 /// `/var/log`, or contains the parts of a single Linux recording. Otherwise, every recording in the folder and its
-/// subfolders is separate. Links in folders are not followed.
+/// subfolders is separate. Event logs accompany the traces that are nearest in the folder tree, if there are any.
+/// Links in folders are not followed.
 ///
 /// # Errors
 /// A path cannot be read.
@@ -92,6 +126,8 @@ pub fn find_recordings(paths: &[PathBuf]) -> Result<RecordingGroups, Error> {
     let Groups { recordings, unattributed } = group_paths(&files, &roles);
     let groups = recordings.into_iter().chain(unattributed.into_iter().map(|index| vec![index]));
     found.recordings.splice(0..0, paths_of(groups, &files));
+    found.has_event_logs |= has_event_log(&roles);
+    found.attach_event_logs();
     Ok(found)
 }
 
@@ -175,11 +211,22 @@ impl ClassifiedFiles {
 
     fn add_to(self, groups: Groups, found: &mut RecordingGroups) {
         let Groups { recordings, unattributed } = groups;
+        found.has_event_logs |= has_event_log(&self.roles);
         found.recordings.extend(paths_of(recordings, &self.paths));
         found.unusable.extend(paths_of(unattributed.into_iter().map(|index| vec![index]), &self.paths).flatten());
         found.unusable.extend(self.empty.into_iter().chain(self.unreadable));
         found.other_files += self.other_files;
     }
+}
+
+fn has_event_log(roles: &[FileRole]) -> bool {
+    roles.iter().any(|role| matches!(role, FileRole::EventLog))
+}
+
+/// Returns the number of folders that contain both files.
+fn shared_folders(a: &Path, b: &Path) -> usize {
+    let folders = a.parent().zip(b.parent());
+    folders.map_or(0, |(a, b)| a.components().zip(b.components()).take_while(|(a, b)| a == b).count())
 }
 
 /// Returns true if the folder belongs to one machine: the output of sosreport, a file system with a `/var/log`, or a
@@ -242,6 +289,7 @@ fn detect_role(path: &Path) -> FileRole {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onoff_testkit::assemble::{EtlBuilder, Session};
 
     fn write(root: &Path, name: &str, bytes: impl AsRef<[u8]>) {
         let path = root.join(name);
@@ -292,6 +340,49 @@ mod tests {
         assert_eq!(names, ["a.pcap".to_owned(), "damaged.etl".to_owned(), format!("{deep}deep.pcap")]);
         assert_eq!(unusable, ["empty.etl", "zeros.etl"]);
         assert_eq!(found.other_files, 1);
+    }
+
+    /// An empty trace that started at `start_time`.
+    fn trace(start_time: u64) -> Vec<u8> {
+        let session = Session { start_time, boot_time: start_time, ..Session::windows_10(1) };
+        EtlBuilder::new(session).finish()
+    }
+
+    #[test]
+    fn event_logs_accompany_the_nearest_traces() {
+        const LOG: &[u8] = b"ElfFile\0the rest of a log";
+        const DAY: u64 = 864_000_000_000;
+        let start = 133_492_608_000_000_000;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        write(root, "a/boot.etl", trace(start));
+        write(root, "a/logs/System.evtx", LOG);
+        write(root, "b/first.etl", trace(start + DAY));
+        write(root, "b/logs/Application.evtx", LOG);
+        write(root, "b/logs/System.evtx", LOG);
+        write(root, "b/second.etl", trace(start + 2 * DAY));
+        write(root, "c/boot.pcap", CAPTURE);
+        let names = |path: &Path| {
+            let found = find_recordings(&[path.to_owned()]).unwrap();
+            relative_names(root, &found).0
+        };
+        let logs_of_b = "b/logs/Application.evtx+b/logs/System.evtx";
+        let expected = [
+            "c/boot.pcap".to_owned(),
+            "a/boot.etl+a/logs/System.evtx".to_owned(),
+            format!("b/first.etl+{logs_of_b}"),
+            format!("b/second.etl+{logs_of_b}"),
+        ];
+        let sorted = |mut names: Vec<String>| {
+            names.sort();
+            names
+        };
+        assert_eq!(sorted(names(root)), sorted(expected.to_vec()));
+        // Without a trace, logs are a recording.
+        assert_eq!(names(&root.join("b/logs")), [logs_of_b]);
+        let paths = [root.join("a/boot.etl"), root.join("b/logs")];
+        assert_eq!(find_recordings(&paths).unwrap().recordings.len(), 1);
+        assert!(crate::open_all(&paths, &onoff_sources::Limits::default()).unwrap().event_logs().is_some());
     }
 
     #[cfg(unix)]

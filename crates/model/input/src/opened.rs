@@ -101,6 +101,7 @@ pub struct Files {
     skipped: Vec<String>,
     first_kind: KnownKind,
     are_firmware_tables: bool,
+    event_logs: Option<Box<Files>>,
 }
 
 impl Files {
@@ -114,7 +115,19 @@ impl Files {
         skipped: Vec<String>,
         are_firmware_tables: bool,
     ) -> Self {
-        Self { files, kind, skipped, first_kind, are_firmware_tables }
+        Self { files, kind, skipped, first_kind, are_firmware_tables, event_logs: None }
+    }
+
+    /// Adds event logs of the recorded computer, which accompany a trace.
+    #[must_use]
+    pub fn with_event_logs(self, event_logs: Files) -> Self {
+        Self { event_logs: Some(Box::new(event_logs)), ..self }
+    }
+
+    /// Returns the event logs that were given with the trace.
+    #[must_use]
+    pub fn event_logs(&self) -> Option<&Files> {
+        self.event_logs.as_deref()
     }
 
     /// Returns the names of the skipped files in folders and archives.
@@ -129,7 +142,7 @@ impl Files {
     /// # Errors
     /// The first truncated file.
     pub fn check_complete(&self) -> Result<(), Error> {
-        self.files.iter().try_for_each(SourceFile::check_complete)
+        self.with_accompanying().try_for_each(SourceFile::check_complete)
     }
 
     /// Fails if the files are of another kind.
@@ -156,6 +169,11 @@ impl Files {
     /// Returns the files in the given order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &SourceFile> {
         self.files.iter()
+    }
+
+    /// Returns the files, followed by the event logs that accompany them.
+    pub fn with_accompanying(&self) -> impl Iterator<Item = &SourceFile> {
+        self.files.iter().chain(self.event_logs().into_iter().flat_map(|logs| &logs.files))
     }
 
     /// Returns the files as inputs for the reader of Event Trace Logs.

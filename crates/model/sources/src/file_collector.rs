@@ -189,6 +189,7 @@ impl FileCollector {
         if files.is_empty() {
             return Err(Error::NoFile);
         }
+        let (event_logs, files) = split_event_logs(files);
         let mut kind = None;
         let mut complement = None;
         for file in &files {
@@ -213,7 +214,22 @@ impl FileCollector {
         let is_table = |file: &SourceFile| onoff_linux::is_firmware_table(file.name(), file.bytes());
         let are_firmware_tables = kind == RecordingKind::Linux && files.iter().all(is_table);
         let first_kind = files.first().map_or(kind.known_kind(), |file| kind_for_error(file, kind));
-        Ok(Files::new(files, kind, first_kind, skipped, are_firmware_tables))
+        let files = Files::new(files, kind, first_kind, skipped, are_firmware_tables);
+        if event_logs.is_empty() {
+            return Ok(files);
+        }
+        let kind = RecordingKind::WindowsEventLogs;
+        Ok(files.with_event_logs(Files::new(event_logs, kind, kind.known_kind(), Vec::new(), false)))
+    }
+}
+
+/// Separates event logs from the trace that they accompany, and returns them and the other files. Without a trace,
+/// event logs are a recording, and all files are returned as the others.
+fn split_event_logs(files: Vec<SourceFile>) -> (Vec<SourceFile>, Vec<SourceFile>) {
+    let is = |file: &SourceFile, kind: RecordingKind| sniff(file.bytes()) == Content::Recording(kind);
+    match files.iter().any(|file| is(file, RecordingKind::EventTraceLog)) {
+        true => files.into_iter().partition(|file| is(file, RecordingKind::WindowsEventLogs)),
+        false => (Vec::new(), files),
     }
 }
 

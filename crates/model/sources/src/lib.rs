@@ -32,7 +32,7 @@ mod recordings;
 mod registry;
 mod sections;
 
-use onoff_trace::{RecordedBoot, TableSet, Trace};
+use onoff_trace::{RecordedBoot, TableName, TableSet, Trace};
 
 pub use capture::read_capture;
 pub use driver_files::driver_file;
@@ -80,7 +80,8 @@ pub fn read_each_boot(
     }
 }
 
-/// Reads files of any kind, including captures, into the `wanted` tables.
+/// Reads files of any kind, including captures, into the `wanted` tables. Event logs that accompany a trace are read
+/// with the table of reported delays.
 ///
 /// # Errors
 /// Files that are too damaged; see [`Error`].
@@ -93,6 +94,9 @@ pub fn read_tables(files: &Files, wanted: TableSet, options: &Options) -> Result
     // Check this first, because any other error would be a consequence.
     files.check_complete()?;
     let mut trace = result?;
+    if let Some(event_logs) = files.event_logs().filter(|_| wanted.contains(TableName::ReportedDelays)) {
+        onoff_windows::add_logged_account(event_logs, &mut trace)?;
+    }
     trace.driver_files.clone_from(&options.driver_files);
     Ok(trace)
 }

@@ -61,6 +61,8 @@ pub(crate) const SOURCES: &[Source] = &[
             TableName::Activities,
             TableName::Notifications,
             TableName::PowerRequests,
+            // From event logs that accompany the trace.
+            TableName::ReportedDelays,
             TableName::Events,
             TableName::EventFields,
             TableName::Inventory,

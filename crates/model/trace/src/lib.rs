@@ -63,7 +63,10 @@ pub use tables::*;
 pub use time_index::{RunningThread, SwitchRange, TimeIndex};
 pub use utc::CivilTime;
 pub use values::{SpillStore, Spilled, Values};
-pub use windows_account::{LogChannel, LoggedEnd, ShutdownAccount, ShutdownRequest, UncleanEnd, WindowsAccount};
+pub use windows_account::{
+    AccountSearch, ClockStep, LogChannel, LoggedAccount, LoggedEnd, ShutdownAccount, ShutdownRequest, UncleanEnd,
+    WindowsAccount,
+};
 pub use windows_release::windows_release;
 
 use std::sync::Arc;
@@ -286,6 +289,8 @@ pub struct Trace {
     pub windows_account: Option<WindowsAccount>,
     /// How the boot ended; `None` for recordings other than event logs.
     pub logged_end: Option<LoggedEnd>,
+    /// What event logs that accompany a trace say about its boot; `None` without such logs.
+    pub logged_account: Option<LoggedAccount>,
     /// The channels of the event logs, by name; empty for other recordings.
     pub channels: Vec<LogChannel>,
     /// Event counts by provider and kind, if requested.

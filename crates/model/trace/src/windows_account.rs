@@ -40,6 +40,10 @@ pub struct WindowsAccount {
     /// True if `post_boot_ns` leaves out the idle time that was waited for; otherwise it is wall time. Only values of
     /// the same kind can be compared.
     pub is_post_boot_without_idle: bool,
+    /// `SessionInitStartTimeMS`: the end of PreSMSS, ns after the kernel's start; `None` before Windows 7.
+    pub session_manager_ns: Option<i64>,
+    /// `WinLogonStartTimeMS`: the end of SMSSInit, ns after the kernel's start; `None` before Windows 7.
+    pub logon_process_ns: Option<i64>,
     /// `OSLoaderDuration`: the loader, before the kernel, ns; `None` before Windows 7.
     pub os_loader_ns: Option<i64>,
     /// `UserLogonWaitDuration`: waiting for a person at the logon screen, ns.
@@ -137,4 +141,58 @@ pub struct UncleanEnd {
     pub is_sleep_in_progress: bool,
     /// The record.
     pub event: String,
+}
+
+/// Whether the event logs that accompany a trace have Windows' own account of its boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AccountSearch {
+    /// The logs have the account.
+    Found,
+    /// The logs have the boot, and the log of accounts has later records, but no account of the boot.
+    NotWritten,
+    /// The logs have the boot, but the log of accounts does not cover the time after its start.
+    NotCovered,
+    /// The logs have the boot, but the log of accounts is not among them.
+    NoAccountLog,
+    /// The only boot that starts with the trace is of another computer.
+    OtherComputer,
+    /// No boot in the logs starts with the trace.
+    NoBootNear,
+    /// The start of no boot is in the logs.
+    #[default]
+    NoBoot,
+}
+
+/// A step of the computer's clock that was not the passing of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClockStep {
+    /// Time since the start of the boot, ns.
+    pub time_ns: i64,
+    /// Length of the step, ns; negative if the clock was set back.
+    pub step_ns: i64,
+}
+
+/// What event logs that accompany a trace say about its boot.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoggedAccount {
+    /// Whether the logs have the account, and otherwise why not.
+    pub search: AccountSearch,
+    /// Computer of the boot in the logs, or of the nearest boot.
+    pub computer: String,
+    /// Start of the boot in the logs, or of the nearest boot, ns since 1970-01-01 UTC.
+    pub start_unix_ns: Option<i64>,
+    /// `start_unix_ns` minus the start of the trace, ns.
+    pub start_difference_ns: Option<i64>,
+    /// The record with the start.
+    pub start_event: String,
+    /// Windows' own account.
+    pub account: Option<WindowsAccount>,
+    /// Steps of the clock by at least 1 s during the boot, or during the nearest boot.
+    pub clock_steps: Vec<ClockStep>,
+    /// Channels of the logs of that computer, by name.
+    pub channels: Vec<LogChannel>,
 }

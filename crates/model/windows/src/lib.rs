@@ -13,7 +13,7 @@
 //! | [`assembly`] | joins the windows in order |
 //! | `processes`, `threads`, `images`, `stacks`, `stack_keys`, `disk`, `file_names`, `file_operations`, `file_events`, `hard_faults`, `system` | trackers of kernel events, fed window by window |
 //! | `phases`: `milestones`, `services`, `devices`, `activities` | trackers of transition events, fed after the last window |
-//! | `event_logs` | event logs instead of a trace |
+//! | `event_logs` | event logs instead of a trace, or with it |
 //! | `generic_events`, [`survey`] | other events, and event counts |
 //! | [`counters`], `losses` | losses |
 //! | [`event_stream`] | an event stream instead of tables |
@@ -39,7 +39,7 @@ mod images;
 pub mod kernel_events;
 mod kernel_power;
 mod losses;
-pub use event_logs::{open_logs, read_each_logged_boot};
+pub use event_logs::{add_logged_account, open_logs, read_each_logged_boot};
 pub use losses::count as count_losses;
 pub use schemas::describes_events;
 mod methods;

@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! cargo run -p onoff-simulator --example make_trace -- SCENARIO OUT [--size 1GiB] [--compress xpress] [--truth FILE]
+//!     [--logs FOLDER]
 //! ```
 //!
 //! `SCENARIO` is a file, or the name of one in this crate's `scenarios` folder. With `--size` the recording continues
 //! until it has about that size; if the scenario alone is larger, its endless loops run less often. The recording is
 //! streamed, so memory use stays small: 1 GiB takes seconds, 16 GiB two minutes. If the size cannot be reached, the
-//! program deletes the recording and fails. A scenario that splits kernel and user events writes `OUT`, to which the
-//! size applies, and a second file with the extension `.user.etl`.
+//! program deletes the recording and fails. With `--logs`, the event logs of the computer are written to a folder. A
+//! scenario that splits kernel and user events writes `OUT`, to which the size applies, and a second file with the
+//! extension `.user.etl`.
 #![allow(clippy::print_stderr)]
 
 use std::error::Error;
@@ -27,11 +29,12 @@ struct Arguments {
     size: Option<u64>,
     compress: Option<String>,
     truth: Option<PathBuf>,
+    logs: Option<PathBuf>,
 }
 
 fn parse_arguments() -> Result<Arguments, Box<dyn Error>> {
     let mut positional = Vec::new();
-    let (mut size, mut compress, mut truth) = (None, None, None);
+    let (mut size, mut compress, mut truth, mut logs) = (None, None, None, None);
     let mut raw = std::env::args().skip(1);
     while let Some(argument) = raw.next() {
         let mut value = || raw.next().ok_or_else(|| format!("{argument} needs a value"));
@@ -39,12 +42,14 @@ fn parse_arguments() -> Result<Arguments, Box<dyn Error>> {
             "--size" => size = Some(value()?.parse::<Size>()?.0),
             "--compress" => compress = Some(value()?),
             "--truth" => truth = Some(PathBuf::from(value()?)),
+            "--logs" => logs = Some(PathBuf::from(value()?)),
             _ => positional.push(argument),
         }
     }
-    let [scenario, out] = <[String; 2]>::try_from(positional)
-        .map_err(|_| "usage: make_trace SCENARIO OUT [--size 1GiB] [--compress xpress] [--truth FILE]")?;
-    Ok(Arguments { scenario: PathBuf::from(scenario), out: PathBuf::from(out), size, compress, truth })
+    let [scenario, out] = <[String; 2]>::try_from(positional).map_err(
+        |_| "usage: make_trace SCENARIO OUT [--size 1GiB] [--compress xpress] [--truth FILE] [--logs FOLDER]",
+    )?;
+    Ok(Arguments { scenario: PathBuf::from(scenario), out: PathBuf::from(out), size, compress, truth, logs })
 }
 
 fn scenario_text(scenario: &Path) -> std::io::Result<String> {
@@ -158,6 +163,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if let Some(path) = &arguments.truth {
         fs::write(path, serde_json::to_string_pretty(&truth)?)?;
+    }
+    if let Some(folder) = &arguments.logs {
+        fs::create_dir_all(folder)?;
+        for (name, bytes) in scenario.event_logs(&truth).files() {
+            fs::write(folder.join(name), bytes)?;
+        }
     }
     eprintln!(
         "{}: {} records, {} bytes, {:.3} s recorded",

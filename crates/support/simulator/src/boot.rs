@@ -63,23 +63,30 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Actors, Scena
 
 /// Returns the steps that record the kernel's events about the firmware. Boot services last until the loader has run.
 fn firmware(firmware: &Firmware, loader: Option<TickDuration>) -> Vec<Step> {
-    /// Time the firmware needs to load the boot loader.
-    const LOADER_LOADED_MS: u64 = 12;
-    let milliseconds = |ticks: u64| ticks * 1000 / TICKS_PER_SECOND;
     let mut steps = Vec::new();
     if firmware.table.is_none() {
+        let milliseconds = |ticks: u64| ticks * 1000 / TICKS_PER_SECOND;
         steps.push(Step::emit(device::pre_boot(milliseconds(firmware.pre_boot.0))));
         steps.push(Step::emit(device::boot_manager(milliseconds(firmware.boot_manager.0))));
     }
-    let table = firmware.table.unwrap_or_else(|| {
-        let loader_start_ms = milliseconds(firmware.pre_boot.0);
-        let loader = loader.map_or(0, |loader| loader.0);
-        let exit_ms = milliseconds(firmware.pre_boot.0 + firmware.boot_manager.0 + loader);
-        [loader_start_ms / 10, loader_start_ms.saturating_sub(LOADER_LOADED_MS), loader_start_ms, exit_ms, exit_ms + 2]
-    });
     steps.push(Step::emit(device::boot_type(firmware.boot_type)));
-    steps.push(Step::emit(device::firmware_boot_data(table)));
+    steps.push(Step::emit(device::firmware_boot_data(firmware.kernel_table(loader))));
     steps
+}
+
+impl Firmware {
+    /// Returns the times that the kernel reads from the firmware (Kernel-Boot 30), ms.
+    pub(super) fn kernel_table(&self, loader: Option<TickDuration>) -> [u64; 5] {
+        /// Time the firmware needs to load the boot loader.
+        const LOADER_LOADED_MS: u64 = 12;
+        let milliseconds = |ticks: u64| ticks * 1000 / TICKS_PER_SECOND;
+        self.table.unwrap_or_else(|| {
+            let start_ms = milliseconds(self.pre_boot.0);
+            let loader = loader.map_or(0, |loader| loader.0);
+            let exit_ms = milliseconds(self.pre_boot.0 + self.boot_manager.0 + loader);
+            [start_ms / 10, start_ms.saturating_sub(LOADER_LOADED_MS), start_ms, exit_ms, exit_ms + 2]
+        })
+    }
 }
 
 /// Plans the kernel's first thread: loader times, devices, then the session manager.
@@ -254,19 +261,21 @@ pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: u
     steps.push(Step::Wait(policy_done));
     steps.push(Step::emit(logon::winlogon_step(201, false)));
     if let Some(time) = logon_scenario.credentials {
-        steps.push(Step::emit(logon::winlogon_step(203, true)));
+        steps.push(Step::emit_noted(logon::winlogon_step(203, true), TruthNote::Credentials(Edge::Begin)));
         steps.push(Step::Device(time.0, "kbdclass.sys".to_owned()));
-        steps.push(Step::emit(logon::winlogon_step(203, false)));
+        steps.push(Step::emit_noted(logon::winlogon_step(203, false), TruthNote::Credentials(Edge::End)));
     }
-    steps.push(Step::emit(logon::authenticate_start()));
+    steps.push(Step::emit_noted(logon::authenticate_start(), TruthNote::Authentication(Edge::Begin)));
     steps.push(Step::Compute(5_000));
     steps.push(Step::Sleep(AUTHENTICATION));
-    steps.push(Step::emit(logon::authenticate_stop()));
+    steps.push(Step::emit_noted(logon::authenticate_stop(), TruthNote::Authentication(Edge::End)));
     steps.push(Step::emit(logon::user_boot_start(1)));
-    for subscriber in &logon_scenario.subscriber {
-        steps.push(Step::emit(logon::notify_subscriber(true, 2, &subscriber.name)));
+    for (index, subscriber) in logon_scenario.subscriber.iter().enumerate() {
+        let start = logon::notify_subscriber(true, 2, &subscriber.name);
+        steps.push(Step::emit_noted(start, TruthNote::Subscriber(index, Edge::Begin)));
         steps.push(Step::Sleep(subscriber.time.0));
-        steps.push(Step::emit(logon::notify_subscriber(false, 2, &subscriber.name)));
+        let end = logon::notify_subscriber(false, 2, &subscriber.name);
+        steps.push(Step::emit_noted(end, TruthNote::Subscriber(index, Edge::End)));
     }
     if let Some(time) = logon_scenario.user_policy {
         steps.push(Step::emit_noted(

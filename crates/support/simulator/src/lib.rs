@@ -4,7 +4,7 @@
 //! scenario.toml ─► Scenario ─► Plan (processes, threads, steps) ─► Machine (executes them)
 //!                                                                    ├─► Recorder ─► .etl
 //!                                                                    ├─► Accounting ┐
-//!                                                                    └─► notes ─────┴─► Truth
+//!                                                                    └─► notes ─────┴─► Truth ─► event logs (.evtx)
 //! ```
 
 #![forbid(unsafe_code)]
@@ -13,6 +13,7 @@ mod accounting;
 mod boot;
 mod devices;
 mod disk;
+mod event_logs;
 pub mod file_operations;
 mod machine;
 mod plan;
@@ -33,6 +34,7 @@ mod work;
 
 use std::io::{Cursor, Seek, Write};
 
+pub use event_logs::ComputerLogs;
 pub use scenario::{PublishedDevice, PublishedNumbers, PublishedService, Scenario, ScenarioError};
 pub use timeline::UsageTimeline;
 pub use transition_truth::{Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions};
@@ -168,6 +170,7 @@ impl Scenario {
         let mut truth = Truth {
             os_loader_ns: self.kernel.loader.map(TickDuration::as_ns),
             training_count: self.logon.training_count,
+            subscribers: self.logon.subscriber.iter().map(|subscriber| (subscriber.name.clone(), 0, 0)).collect(),
             services: plan.services.clone(),
             transitions: plan.transitions.clone(),
             devices: plan.devices.clone(),
@@ -357,6 +360,11 @@ fn apply_notes(truth: &mut Truth, notes: &[(TruthNote, u64)]) {
             TruthNote::ComputerPolicy(edge) => set_edge(&mut truth.computer_policy_ns, edge, time),
             TruthNote::UserPolicy(edge) => set_edge(&mut truth.user_policy_ns, edge, time),
             TruthNote::Script(edge) => set_edge(&mut truth.script_ns, edge, time),
+            TruthNote::Credentials(edge) => set_edge(&mut truth.credentials_ns, edge, time),
+            TruthNote::Authentication(edge) => set_edge(&mut truth.authentication_ns, edge, time),
+            TruthNote::Subscriber(index, Edge::Begin) => truth.subscribers[index].1 = time,
+            TruthNote::Subscriber(index, Edge::End) => truth.subscribers[index].2 = time,
+            TruthNote::ClockSetBack(ticks) => truth.clock_steps.push((time, -nanoseconds(ticks))),
             TruthNote::StartupApplication(index) => truth.startup_applications[index].2 = time,
             TruthNote::DesktopReady => truth.desktop_ready_ns = Some(time),
             TruthNote::Notification(row, edge) => {

@@ -34,6 +34,13 @@ pub(super) enum TruthNote {
     ComputerPolicy(Edge),
     UserPolicy(Edge),
     Script(Edge),
+    /// Winlogon asks for credentials.
+    Credentials(Edge),
+    Authentication(Edge),
+    /// A subscriber of the logon notification works.
+    Subscriber(usize, Edge),
+    /// The wall clock is set back by this many ticks.
+    ClockSetBack(u64),
     StartupApplication(usize),
     /// A notification is sent or answered.
     Notification(usize, Edge),

@@ -44,6 +44,14 @@ pub struct Truth {
     pub user_policy_ns: Option<(i64, i64)>,
     /// Start and end of the logon script.
     pub script_ns: Option<(i64, i64)>,
+    /// Start and end of the wait for the user's credentials.
+    pub credentials_ns: Option<(i64, i64)>,
+    /// Start and end of the check of the user's credentials.
+    pub authentication_ns: Option<(i64, i64)>,
+    /// Subscribers of the logon notification: name, start, end.
+    pub subscribers: Vec<(String, i64, i64)>,
+    /// Steps of the wall clock: time, length.
+    pub clock_steps: Vec<(i64, i64)>,
     /// ReadyBoot training count.
     pub training_count: Option<u32>,
     pub transitions: Transitions,

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod boot;
+mod event_logs;
 mod one_account;
 mod power_totals;
 mod sample;

@@ -107,6 +107,7 @@ pub fn fast_startup(trace: &Trace, transition: &PowerTransition, options: &BootO
         changes: None,
         failed_services: Vec::new(),
         later_service_failures: 0,
+        account_comparison: None,
         startup_applications,
         read_ahead: super::ReadAhead {
             training_count: None,

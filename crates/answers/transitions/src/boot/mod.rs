@@ -4,6 +4,8 @@
 //! recording contains instead.
 
 mod absence;
+mod account_check;
+pub mod account_comparison;
 pub mod changes;
 mod fast_startup;
 mod phases;
@@ -151,13 +153,14 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         changes: changes::changes_before(trace),
         failed_services,
         later_service_failures,
+        account_comparison: None,
         startup_applications: startup::startup_applications(trace, &phases),
         read_ahead: session::read_ahead(trace),
         processes,
         process_summary,
         losses_affecting_processes: affecting_losses(trace, &[TableName::Processes]),
     };
-    Ok(BootReport {
+    let mut report = BootReport {
         system: SystemKind::Windows,
         kind: TransitionKind::Boot,
         variant: variant(trace),
@@ -178,7 +181,9 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         culprits: Vec::new(),
         fix_first: None,
         details,
-    })
+    };
+    report.details.account_comparison = account_check::compare(trace, &report);
+    Ok(report)
 }
 
 /// Returns start and end of each phase except `TraceTail`, in ns, without CPU and disk usage. Empty if the recording

@@ -9,6 +9,7 @@ use onoff_trace::{LogChannel, Losses, WindowsAccount};
 use serde::Serialize;
 use thiserror::Error;
 
+use super::account_comparison::AccountComparison;
 use super::changes::ChangesBefore;
 use super::service_failures::FailedService;
 
@@ -194,6 +195,8 @@ pub struct WindowsBoot {
     pub drivers: Vec<DeviceTotal>,
     /// Windows' own account of the boot, from its event log; `None` if there is none.
     pub windows_account: Option<WindowsAccount>,
+    /// Windows' own account beside the phases of a trace; `None` if no event logs accompany the trace.
+    pub account_comparison: Option<AccountComparison>,
     /// Delays that Windows itself reported, longest excess first.
     pub reported_delays: Vec<NamedDelay>,
     /// Channels of the event logs, by name; empty for other recordings.

@@ -63,6 +63,8 @@ impl BootAccount {
                 boot_ns: ms("BootTime")?,
                 main_path_ns: ms("MainPathBootTime")?,
                 post_boot_ns,
+                session_manager_ns: ms("SessionInitStartTimeMS"),
+                logon_process_ns: ms("WinLogonStartTimeMS"),
                 // Windows counts busy slices of 100 ms there; other values are wall time.
                 is_post_boot_without_idle: post_boot_ns % 100_000_000 == 0,
                 os_loader_ns: ms("OSLoaderDuration"),

@@ -51,8 +51,10 @@ pub(super) const LOG_STOP: u32 = 6006;
 pub(super) const LOG_NOT_STOPPED: u32 = 6008;
 /// Names Windows and its build when the log service starts.
 pub(super) const SYSTEM_VERSION: u32 = 6009;
+/// Uptime.
+pub(super) const UPTIME: u32 = 6013;
 /// Records that the log service writes when it starts, before the kernel's: start, version, uptime.
-pub(super) const LOG_START: [u32; 3] = [6005, SYSTEM_VERSION, 6013];
+pub(super) const LOG_START: [u32; 3] = [6005, SYSTEM_VERSION, UPTIME];
 
 /// Further events, which are read only from logs.
 const OTHERS: &[(&str, &[u32])] = &[

@@ -8,12 +8,14 @@
 //! | `collection` | reads the files and assigns them to computers |
 //! | [`boots`] | finds the boots of a computer and their records |
 //! | [`account`] | Windows' own account of a boot |
+//! | [`accompanying`] | the account of a boot that a trace recorded |
 //! | [`ends`] | how boots ended: accounts of shutdowns, requests, ends without a shutdown |
 //! | [`power`] | sleeps, hibernations and fast startups |
 //! | [`changes`] | what was changed before each boot |
 //! | [`service_failures`] | services that failed |
 //! | [`events`] | the events that are read |
 
+mod accompanying;
 mod account;
 mod boots;
 mod changes;
@@ -33,6 +35,7 @@ use onoff_trace::{
     TableSet, Trace, counters, milestone, windows_release,
 };
 
+pub use self::accompanying::add_logged_account;
 use self::boots::LoggedBoot;
 use self::changes::Change;
 use self::collection::Machine;

@@ -149,6 +149,7 @@ impl Machine<'_> {
                     power::clock_set_before_22h2(self.wall_clock(time), old_time, power::clock_set_reason::PROGRAM);
                 let record = event.record(self.recorder.clock(time), plan.id, process);
                 self.write_record(cpu, &record);
+                self.note(TruthNote::ClockSetBack(ticks), time);
                 true
             }
             Step::Disk { transfer, size, path } => {

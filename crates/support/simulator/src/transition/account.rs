@@ -93,8 +93,8 @@ fn firmware(planner: &mut Planner<'_>, power: &Power) -> [Step; 2] {
         planner.milestone("firmware.resume.average", ns(average), ""),
     ];
     [
-        Step::Emit(Box::new(suspend), notes),
         Step::Emit(Box::new(events::firmware_resume(3, resume, average)), resume_notes),
+        Step::Emit(Box::new(suspend), notes),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! The text report of a Windows boot: headline, phases, then the slowest services, drivers, processes and files.
 
+mod account_comparison;
 pub(crate) mod changes;
 mod headline;
 mod logon;
@@ -27,6 +28,7 @@ impl SingleReport for WindowsBoot {
     fn sections(report: &BootReport, top: usize) -> Vec<Section<'_>> {
         let reported_losses = affecting_losses(&report.phases);
         let mut sections = vec![phases::section(report)];
+        sections.extend(report.details.account_comparison.as_ref().map(account_comparison::section));
         sections.extend(
             report.details.axis.as_ref().filter(|axis| boot_axis::shows_more_than_phases(axis)).map(boot_axis::section),
         );
