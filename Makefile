@@ -128,6 +128,10 @@ windows: ## build for Windows and compare its output under Wine
 	cargo build --locked --package onoff --target x86_64-pc-windows-gnu
 	tools/compare-under-wine $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe $(RECORDING)
 	tools/record-under-wine $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe samples/slow-boot.etl
+	mkdir -p $(TARGET_DIR)/tmp/event-logs
+	cargo run --quiet --locked --package onoff-testkit --example write_event_logs -- $(TARGET_DIR)/tmp/event-logs
+	tools/logs-under-wine $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe samples/slow-boot.etl \
+	    $(TARGET_DIR)/tmp/event-logs
 
 wasm: ## build the library for WebAssembly and compare its output under Node with the program's
 	@tools/setup rust

@@ -74,7 +74,7 @@ Getting started:
   onoff boot boot.etl                    where the time of a boot went
   onoff diagnose boot.etl                what to fix
   onoff view boot.etl                    an interactive report
-  onoff boot                             the last boot of this Linux computer
+  onoff boot                             the last boot of this computer
   onoff compare before.etl after.etl     what got slower by more than noise
   onoff explain PreSMSS                  what a term means
 
@@ -196,7 +196,8 @@ pub enum Command {
 pub struct RecordingArguments {
     /// The recording: an event trace log (.etl), optionally compressed (.xz, .gz, .zst, .zip); for Linux, a folder or
     /// archive of traces, logs and systemd output, or any one of them; - for standard input. Several files are read as
-    /// one recording. Without a file: this Linux computer's journal, systemd times and kernel log
+    /// one recording. Without a file: this computer's logs (on Linux its journal, systemd times and kernel log; on
+    /// Windows its event logs)
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -212,8 +213,8 @@ pub struct ReadingArguments {
     #[arg(long = "manifest", value_name = "PATH")]
     pub manifests: Vec<PathBuf>,
 
-    /// Boot to read from a Linux journal or Windows event logs: 0 is the last, -1 the one before, or a boot id. Default: the boot the other
-    /// files belong to, otherwise the last completed boot
+    /// Boot to read from a Linux journal or Windows event logs: 0 is the last, -1 the one before, or a boot id.
+    /// Default: the boot the other files belong to, otherwise the last completed boot
     #[arg(long, value_name = "BOOT", allow_hyphen_values = true)]
     pub boot: Option<String>,
 
@@ -270,6 +271,7 @@ Examples:
   onoff boot kernel.etl user.etl            two logs of one boot
   onoff boot winevt/Logs                    event logs: no recording needed
   onoff boot boot.etl winevt/Logs           with Windows' own account of that boot
+  onoff boot winevt/Logs --redact -o boot.txt   without names
   onoff boot boot.etl --top 20              longer lists
   onoff boot boot.etl --firmware FBPT.bin   with the firmware stages
   onoff boot boot.etl --firmware FBPT.bin --capture boot.pcapng
@@ -280,7 +282,7 @@ Examples:
   onoff boot boot.etl --format xml -o summary_boot.xml
   onoff boot boot.etl --format csv --csv pnp
   onoff boot recording.tar.xz               Linux: traces, logs, systemd output
-  onoff boot                                this Linux computer's last boot
+  onoff boot                                this computer's last boot
   onoff boot --list-boots                   its earlier boots
   onoff boot journal.export --list-boots
   onoff boot journal.export --boot -1       the boot before, from the journal
@@ -292,8 +294,8 @@ Timestamps are relative to the start of the kernel. Each phase shows the rule th
 pub struct BootArguments {
     /// The recording: an event trace log (.etl), optionally compressed (.xz, .gz, .zst, .zip); for Linux, a folder or
     /// archive of traces, logs and systemd output, or any one of them. Several files are read as one recording; event
-    /// logs with a trace add Windows' own account of its boot. Without
-    /// a file: this Linux computer's journal, systemd times and kernel log; with --firmware or --capture, only those
+    /// logs with a trace add Windows' own account of its boot. Without a file: this computer's logs (on Linux its journal, systemd times and kernel log; on Windows its event logs);
+    /// with --firmware or --capture, only those
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -335,6 +337,11 @@ pub struct BootArguments {
     /// Rows per list in text; other formats show all rows
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
+
+    /// For Windows event logs, replace names of computers and accounts, addresses and security identifiers; each is
+    /// replaced the same way everywhere
+    #[arg(long, conflicts_with_all = ["firmware", "capture"])]
+    pub redact: bool,
 
     #[command(flatten)]
     pub output: OutputArguments,

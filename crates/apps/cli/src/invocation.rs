@@ -17,6 +17,8 @@ pub struct Recording {
     pub options: Options,
     /// Root folder of the computer whose logs are read if no files were passed.
     pub local_root: Option<PathBuf>,
+    /// True to replace names and addresses in event logs.
+    pub redact: bool,
 }
 
 impl Recording {
@@ -27,7 +29,7 @@ impl Recording {
 
     /// Reads `files` with default options.
     pub fn from_files(files: Vec<PathBuf>) -> Self {
-        Self { files, options: Options::default(), local_root: None }
+        Self { files, options: Options::default(), local_root: None, redact: false }
     }
 }
 
@@ -127,7 +129,7 @@ impl From<RecordingArguments> for Recording {
         let ReadingArguments { manifests, boot, root } = arguments.reading;
         let options = Options { manifests, boot, ..Options::default() };
         let local_root = arguments.files.is_empty().then_some(root);
-        Self { files: arguments.files, options, local_root }
+        Self { files: arguments.files, options, local_root, redact: false }
     }
 }
 

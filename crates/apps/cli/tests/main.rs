@@ -45,6 +45,7 @@ mod terminal;
 mod why;
 mod why_linux;
 mod windows_firmware_times;
+mod windows_machine;
 mod xperf_actions;
 mod xperf_command_line;
 mod xperf_formats;

@@ -1,4 +1,5 @@
-//! Reads Windows event logs: `.evtx` files, and the XML that `wevtutil` and Event Viewer export.
+//! Reads Windows event logs: `.evtx` files, and the XML that `wevtutil` and Event Viewer export. Writes records as such
+//! XML.
 //!
 //! ```
 //! let xml = br#"<Event><System><Provider Name="EventLog"/><EventID>6005</EventID>
@@ -27,11 +28,13 @@
 #[cfg(not(target_family = "wasm"))]
 mod binary;
 mod record;
+mod write;
 mod xml;
 
 use thiserror::Error;
 
 pub use record::{Field, Record};
+pub use write::{XML_END, XML_START, write_losses, write_xml};
 
 /// First bytes of an `.evtx` file.
 pub const SIGNATURE: &[u8; 8] = b"ElfFile\0";

@@ -7,6 +7,7 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesRef, BytesStart, Event as Node};
 
 use crate::record::{Field, Record, time_ns};
+use crate::write::read_losses;
 use crate::{Summary, Wanted};
 
 /// Number of bytes searched for the first `<Event>` element.
@@ -65,6 +66,7 @@ pub(crate) fn read_text(
                 Ok(None) => summary.records += 1,
                 Err(Damage) => damaged = true,
             },
+            Ok(Node::PI(instruction)) => read_losses(&instruction, summary),
             Ok(Node::Eof) => break,
             Ok(_) => {}
             Err(_) => damaged = true,

@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod any_bytes;
+mod round_trip;
 mod samples;
 mod written;

@@ -1,5 +1,6 @@
 //! Packs the data for an analysis on another computer into one archive that onoff reads: the journal of the last boots,
-//! systemd's times, the kernel log, and the times of the firmware and the boot loader.
+//! systemd's times, the kernel log, and the times of the firmware and the boot loader. For Windows see
+//! [`crate::windows::collection`].
 
 use std::collections::HashSet;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -18,7 +19,7 @@ use crate::running::RunningSystem;
 const FOLDER: &str = "collected";
 
 /// Maximum size of the exported journal in memory, in bytes. A larger export spills to a temporary file.
-const MAX_MEMORY_BYTES: usize = 32 << 20;
+pub(crate) const MAX_MEMORY_BYTES: usize = 32 << 20;
 
 /// Journal fields that a redacted collection keeps: those that onoff reads, plus the source and priority of each entry.
 /// Other fields may have arbitrary names in them.
@@ -39,7 +40,7 @@ pub struct CollectionOptions {
     pub redact: bool,
 }
 
-/// Contents of a collection.
+/// What a collection contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectionSummary {
     /// Boot ids, oldest first.
@@ -48,18 +49,32 @@ pub struct CollectionSummary {
     pub entries: u64,
     /// Number of files in the archive.
     pub file_count: usize,
+    /// What was left out, apart from data that could not be read.
+    pub left_out: Vec<String>,
     /// Counts of replaced names and addresses, if redaction was requested.
     pub replaced: Option<RedactionCounts>,
 }
 
 /// Metadata of the archive (`recording.json`).
 #[derive(Serialize)]
-struct About {
+struct About<'a> {
     kind: &'static str,
     recorder: String,
     redacted: bool,
-    boots: Vec<String>,
-    missing: Vec<String>,
+    boots: &'a [String],
+    missing: &'a [String],
+}
+
+/// Appends the metadata of the archive. `missing` names data that could not be read or was left out.
+pub(crate) fn append_metadata(
+    archive: &mut tar::Builder<impl Write>,
+    boots: &[String],
+    missing: &[String],
+    redacted: bool,
+) -> io::Result<()> {
+    let recorder = format!("onoff {}", env!("CARGO_PKG_VERSION"));
+    let json = serde_json::to_vec_pretty(&About { kind: "collected", recorder, redacted, boots, missing })?;
+    append(archive, "recording.json", json.len() as u64, &json[..])
 }
 
 /// Creates a redaction with the computer's names and users. The journal adds more.
@@ -121,15 +136,7 @@ pub fn write(
     if let Some(redaction) = &mut redaction {
         missing = missing.iter().map(|text| redaction.redact(text)).collect();
     }
-    let about = About {
-        kind: "collected",
-        recorder: format!("onoff {}", env!("CARGO_PKG_VERSION")),
-        redacted: redaction.is_some(),
-        boots: summary.boots.clone(),
-        missing,
-    };
-    let about_json = serde_json::to_vec_pretty(&about)?;
-    append(&mut archive, "recording.json", about_json.len() as u64, &about_json[..])?;
+    append_metadata(&mut archive, &summary.boots, &missing, redaction.is_some())?;
     summary.file_count += 1;
     archive.into_inner()?.finish()?.flush()?;
     summary.replaced = redaction.as_ref().map(Redaction::replaced);
@@ -237,7 +244,12 @@ fn without_environment(text: &str) -> String {
     text.split_inclusive('\n').filter(|line| !line.starts_with("Environment")).collect()
 }
 
-fn append(archive: &mut tar::Builder<impl Write>, name: &str, bytes: u64, contents: impl Read) -> io::Result<()> {
+pub(crate) fn append(
+    archive: &mut tar::Builder<impl Write>,
+    name: &str,
+    bytes: u64,
+    contents: impl Read,
+) -> io::Result<()> {
     let mut header = tar::Header::new_gnu();
     header.set_size(bytes);
     header.set_mode(0o600);

@@ -42,6 +42,11 @@ pub trait Machine {
     /// Runs a command and waits for it.
     fn run(&mut self, line: &[&str]) -> io::Result<CommandOutput>;
 
+    /// False for a tree of files in place of a computer, which commands would not describe.
+    fn runs_commands(&self) -> bool {
+        true
+    }
+
     fn clocks(&self) -> Clocks;
 
     fn wait(&mut self, time: Duration);

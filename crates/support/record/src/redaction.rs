@@ -1,8 +1,11 @@
-//! Replaces host names, user names and addresses in texts, each consistently by the same substitute.
+//! Replaces host names, user names, addresses and Windows security identifiers in texts, each consistently by the same
+//! substitute.
 //!
 //! Names are replaced as whole words, in any case, and also in the escaped forms that systemd and the device mapper use
 //! in unit and volume names. Addresses (IPv4, IPv6, Ethernet, e-mail) are recognized by their syntax and replaced by
 //! addresses reserved for documentation (RFC 5737, RFC 3849, RFC 2606) or locally administered addresses (IEEE 802).
+//! Security identifiers (MS-DTYP 2.4.2) lose the part that identifies the computer, the domain or the online account.
+//! Relative identifiers, such as 500 for the administrator, and well-known identifiers stay.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -13,7 +16,8 @@ const COMMON_WORDS: &str = "\
     root localhost localdomain nobody system systemd kernel linux debian ubuntu fedora arch suse opensuse centos \
     redhat rhel nixos alpine raspberrypi user users guest admin boot shutdown reboot suspend sleep resume \
     hibernate initrd started starting stopped stopping finished failed reached target service device mount \
-    automount socket slice scope timer path swap session journal dev disk usb pci acpi home for of";
+    automount socket slice scope timer path swap session journal dev disk usb pci acpi home for of \
+    windows microsoft application setup operational";
 
 /// Suffixes of unit names; `name@instance.suffix` is a unit, not an e-mail address.
 const UNIT_SUFFIXES: [&str; 11] =
@@ -31,6 +35,8 @@ pub struct Redaction {
     users: usize,
     machines: usize,
     addresses: BTreeMap<String, String>,
+    /// The identifying parts of security identifiers, in upper case, with their substitutes.
+    security_ids: BTreeMap<String, String>,
     /// Number of different addresses of each kind.
     address_counts: [usize; 4],
     not_replaced: Vec<String>,
@@ -45,6 +51,8 @@ pub struct RedactionCounts {
     pub users: usize,
     /// IPv4, IPv6, Ethernet and e-mail addresses.
     pub addresses: usize,
+    /// Computers, domains and online accounts in Windows security identifiers.
+    pub security_ids: usize,
     /// Names that were kept because they are common words in logs.
     pub kept: Vec<String>,
 }
@@ -134,7 +142,10 @@ impl Redaction {
         let substitute = format!("{kind}{number}");
         // The device mapper doubles hyphens; systemd escapes hyphens in paths (systemd.unit(5)).
         let doubled = name.replace('-', "--");
-        for spelling in [name.to_owned(), name.replace('-', "\\x2d"), doubled.replace('-', "\\x2d"), doubled] {
+        // Texts are compared ignoring the case of ASCII letters only.
+        let cases = [name.to_lowercase(), name.to_uppercase()];
+        let escaped = [name.replace('-', "\\x2d"), doubled.replace('-', "\\x2d"), doubled];
+        for spelling in std::iter::once(name.to_owned()).chain(cases).chain(escaped) {
             if !self.has_name(&spelling) {
                 self.insert(spelling, substitute.clone());
             }
@@ -153,17 +164,31 @@ impl Redaction {
             hosts: self.hosts,
             users: self.users,
             addresses: self.addresses.len(),
+            security_ids: self.security_ids.len(),
             kept: self.not_replaced.clone(),
         }
     }
 
-    /// Returns the text with all names and addresses replaced.
+    /// Returns the text with all names, addresses and security identifiers replaced.
     pub fn redact(&mut self, text: &str) -> String {
+        self.replace(text, true)
+    }
+
+    /// Returns the text with all names and security identifiers replaced, but not what looks like an address, for
+    /// version numbers.
+    pub fn redact_names(&mut self, text: &str) -> String {
+        self.replace(text, false)
+    }
+
+    fn replace(&mut self, text: &str, with_addresses: bool) -> String {
         let bytes = text.as_bytes();
         let mut out = String::with_capacity(text.len());
         let (mut position, mut copied_until) = (0, 0);
         while position < bytes.len() {
-            let substitution = if begins_word(bytes, position) { self.substitute_at(text, position) } else { None };
+            let substitution = match begins_word(bytes, position) {
+                true => self.substitute_at(text, position, with_addresses),
+                false => None,
+            };
             match substitution {
                 Some((length, substitute)) => {
                     out.push_str(text.get(copied_until..position).unwrap_or_default());
@@ -178,8 +203,8 @@ impl Redaction {
         out
     }
 
-    /// Returns the length and the substitute of the name or address that starts at `position`, if any.
-    fn substitute_at(&mut self, text: &str, position: usize) -> Option<(usize, String)> {
+    /// Returns the length and the substitute of what starts at `position`, if it has to be replaced.
+    fn substitute_at(&mut self, text: &str, position: usize, with_addresses: bool) -> Option<(usize, String)> {
         let rest = text.as_bytes().get(position..)?;
         for (name, substitute) in &self.names {
             let matches_name =
@@ -187,6 +212,15 @@ impl Redaction {
             if matches_name && ends_word(rest, name.len()) {
                 return Some((name.len(), substitute.clone()));
             }
+        }
+        if let Some((length, family)) = security_id_len(rest) {
+            let identifier = text.get(position..position + length)?.to_ascii_uppercase();
+            let number = self.security_ids.len() + 1;
+            let substitute = self.security_ids.entry(identifier).or_insert_with(|| format!("{family}-0-0-{number}"));
+            return Some((length, substitute.clone()));
+        }
+        if !with_addresses {
+            return None;
         }
         // The rest of a version number is not an address.
         let preceding = text.as_bytes().get(position.saturating_sub(2)..position);
@@ -266,6 +300,32 @@ fn begins_word(bytes: &[u8], position: usize) -> bool {
 
 fn ends_word(rest: &[u8], length: usize) -> bool {
     rest.get(length).is_none_or(|byte| !byte.is_ascii_alphanumeric())
+}
+
+/// Families of security identifiers that identify a computer, a domain or a person, with the number of values that do:
+/// Active Directory and local accounts, which a relative identifier follows; Microsoft Entra accounts; Microsoft
+/// accounts.
+const SECURITY_ID_FAMILIES: [(&str, usize); 3] = [("S-1-5-21", 3), ("S-1-12-1", 4), ("S-1-11-96", 1)];
+
+/// Returns the length of the identifying part of a security identifier, and its family.
+fn security_id_len(rest: &[u8]) -> Option<(usize, &'static str)> {
+    SECURITY_ID_FAMILIES.into_iter().find_map(|(family, values)| {
+        let start = rest.get(..family.len()).filter(|start| start.eq_ignore_ascii_case(family.as_bytes()))?;
+        let mut length = start.len();
+        // All values of a Microsoft account identify it.
+        let max_values = if family == "S-1-11-96" { usize::MAX } else { values };
+        let mut count = 0;
+        while count < max_values {
+            let digits = rest.get(length + 1..).unwrap_or_default();
+            let digit_count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if rest.get(length) != Some(&b'-') || digit_count == 0 {
+                break;
+            }
+            length += 1 + digit_count;
+            count += 1;
+        }
+        (count >= values).then_some((length, family))
+    })
 }
 
 /// Returns the length of an Ethernet address, also as part of an interface name (`enx0123456789ab`) or a D-Bus path
@@ -433,6 +493,36 @@ mod tests {
         redaction.learn("Started User Manager for UID 1000. Waiting for user input");
         assert_eq!(redaction.replaced().users, 4);
         assert_eq!(redaction.redact("carol dave erin frank input"), "user1 user2 user3 user4 input");
+    }
+
+    #[test]
+    fn replaces_what_identifies_a_computer_in_security_ids() {
+        let mut redaction = Redaction::default();
+        for (text, expected) in [
+            ("S-1-5-21-1004336348-1177238915-682003330-512", "S-1-5-21-0-0-1-512"),
+            ("HKU\\s-1-5-21-1004336348-1177238915-682003330-1001_Classes", "HKU\\S-1-5-21-0-0-1-1001_Classes"),
+            ("(S-1-5-21-7-8-9)", "(S-1-5-21-0-0-2)"),
+            ("S-1-12-1-11-22-33-44,", "S-1-12-1-0-0-3,"),
+            (
+                "S-1-11-96-3623454863-58364-18864-2661722203-1597581903-1225312835-2511459453-1556397606-2735945305",
+                "S-1-11-96-0-0-4",
+            ),
+        ] {
+            assert_eq!(redaction.redact(text), expected);
+            assert_eq!(redaction.redact_names(text), expected);
+        }
+        assert_eq!(redaction.replaced().security_ids, 4);
+        for text in ["S-1-5-18", "S-1-5-32-544", "S-1-5-80-1-2-3-4-5", "S-1-5-21-1", "S-1-16-12288", "S-1-5-90-0-1"] {
+            assert_eq!(redaction.redact(text), text);
+        }
+    }
+
+    #[test]
+    fn keeps_version_numbers_where_only_names_are_replaced() {
+        let mut redaction = Redaction::default();
+        redaction.add_user("Zo\u{eb}");
+        assert_eq!(redaction.redact_names("ZO\u{cb}'s 8.1.0.5"), "user1's 8.1.0.5");
+        assert_eq!(redaction.redact("8.1.0.5"), "192.0.2.1");
     }
 
     #[test]

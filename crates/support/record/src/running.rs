@@ -1,6 +1,7 @@
 //! Reads what the running computer has logged about its boots, without a recording or a restart: the journal, systemd's
 //! times, the kernel log, and the times of the firmware and the boot loader. Works as a normal user as far as possible;
-//! data that cannot be read is listed with the command that gives access to it.
+//! data that cannot be read is listed with the command that gives access to it. For Windows see
+//! [`crate::windows::logs`].
 
 use std::fs::{self, File};
 use std::io;
@@ -21,12 +22,14 @@ const MAX_DEPTH: usize = 3;
 /// The data found on the running computer.
 #[derive(Debug, Default)]
 pub struct RunningSystem {
-    /// Readable journal files.
-    pub journals: Vec<PathBuf>,
+    /// Readable journal files, or event logs of Windows.
+    pub logs: Vec<PathBuf>,
     /// All other files and command outputs.
     pub files: Vec<CollectedFile>,
     /// Data that could not be read.
     pub unreadable: Vec<UnreadableData>,
+    /// Logs and traces that this Windows computer does not have.
+    pub absent: Vec<String>,
 }
 
 /// A file or the output of a command.
@@ -78,7 +81,7 @@ pub fn inspect(machine: &mut dyn Machine, scope: Scope) -> RunningSystem {
     if scope == Scope::Journal {
         return system;
     }
-    let has_complete_journal = !system.journals.is_empty() && system.unreadable.is_empty();
+    let has_complete_journal = !system.logs.is_empty() && system.unreadable.is_empty();
     for (line, name) in [
         (&["systemctl", "show", "--no-pager"][..], "show-manager.txt"),
         (&["systemctl", "show", "--no-pager", "--all", "*"][..], "show-units.txt"),
@@ -133,7 +136,7 @@ fn find_journals(machine: &dyn Machine, system: &mut RunningSystem) {
                 match File::open(&path) {
                     Ok(_) => {
                         is_persistent |= root == JOURNALS[0];
-                        system.journals.push(path);
+                        system.logs.push(path);
                     }
                     Err(error) => {
                         is_persistent |= root == JOURNALS[0];
@@ -144,7 +147,7 @@ fn find_journals(machine: &dyn Machine, system: &mut RunningSystem) {
             }
         }
     }
-    if system.journals.is_empty() && system.unreadable.is_empty() {
+    if system.logs.is_empty() && system.unreadable.is_empty() {
         let problem = format!("no journal in {}", JOURNALS.join(" or "));
         system.unreadable.push(UnreadableData { problem, remedy: "Check 'systemctl status systemd-journald'" });
     } else if !is_persistent {

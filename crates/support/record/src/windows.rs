@@ -1,13 +1,18 @@
 //! Recording on Windows with its own recorders: command lines for the user to type ([`plan`]), a recording profile
-//! ([`profile`]), and jobs that onoff runs itself ([`session`]) with the `wpr` that comes with Windows.
+//! ([`profile`]), and jobs that onoff runs itself ([`session`]) with the `wpr` that comes with Windows. [`logs`] and
+//! [`collection`] read and pack the event logs of the computer.
 //!
 //! The commands follow table 3 of Microsoft's paper on on/off transitions: timing traces with low overhead, and
 //! analysis traces with stacks. `xbootmgr` and a `wpr` that supports `-onoffscenario` come with the Windows Performance
 //! Toolkit; the `wpr` of Windows itself supports `-boottrace` and `-start`.
 
+pub mod account_names;
+pub mod collection;
 pub mod commands;
+pub mod export;
 #[cfg(windows)]
 pub mod live;
+pub mod logs;
 pub mod profile;
 pub mod providers;
 pub mod scheduled_task;

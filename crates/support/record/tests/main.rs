@@ -6,4 +6,5 @@ mod fake_machine;
 mod job;
 mod running;
 mod windows_job;
+mod windows_logs;
 mod wprp;

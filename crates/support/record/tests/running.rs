@@ -25,7 +25,7 @@ fn reads_all_data_and_changes_nothing() {
     let mut machine = computer();
     let inspection = inspect(&mut machine, Scope::ThisBoot);
     let journals: Vec<String> =
-        inspection.journals.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+        inspection.logs.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!(journals, ["system.journal", "system@1.journal~"]);
     let names: Vec<&str> = inspection.files.iter().map(|member| member.name.as_str()).collect();
     for name in [
@@ -47,7 +47,7 @@ fn reads_all_data_and_changes_nothing() {
             .all(|line| ["systemctl show", "dmesg", "uname"].iter().any(|prefix| line.starts_with(prefix)))
     );
     let inspection = inspect(&mut machine, Scope::Journal);
-    assert_eq!((inspection.journals.len(), inspection.files.len()), (2, 0));
+    assert_eq!((inspection.logs.len(), inspection.files.len()), (2, 0));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn lists_unreadable_data_and_reads_the_rest() {
     symlink("nowhere", broken_link).unwrap();
     machine.without_systemd = true;
     let inspection = inspect(&mut machine, Scope::ThisBoot);
-    assert_eq!(inspection.journals.len(), 2);
+    assert_eq!(inspection.logs.len(), 2);
     let problems: Vec<&str> = inspection.unreadable.iter().map(|item| item.problem.as_str()).collect();
     assert!(problems[0].contains("user-1000.journal: "), "{problems:?}");
     assert!(problems[1].starts_with("cannot read systemd's times: "), "{problems:?}");
@@ -70,7 +70,7 @@ fn explains_how_to_keep_journal() {
     machine.write_file("/etc/machine-id", format!("{MACHINE}\n"));
     machine.write_file(&format!("/run/log/journal/{MACHINE}/system.journal"), "journal");
     let inspection = inspect(&mut machine, Scope::Journal);
-    assert_eq!(inspection.journals.len(), 1);
+    assert_eq!(inspection.logs.len(), 1);
     assert!(inspection.unreadable[0].remedy.contains("mkdir -p /var/log/journal"), "{:?}", inspection.unreadable);
     let mut empty = FakeMachine::new(Loader::Other);
     let inspection = inspect(&mut empty, Scope::Journal);

@@ -24,7 +24,7 @@ const STATE: &str = "C:/Program Files/onoff-record";
 const OUT: &str = "C:/traces";
 const PROGRAM: &str = "C:/Users/ann/Downloads/onoff.exe";
 
-struct Windows {
+pub struct Windows {
     tree: TempDir,
     printed_lines: Vec<String>,
     administrator: bool,
@@ -36,7 +36,7 @@ struct Windows {
 }
 
 impl Windows {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let machine = Self {
             tree: tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap()),
             printed_lines: Vec::new(),
@@ -56,11 +56,11 @@ impl Windows {
         machine
     }
 
-    fn computer(&self) -> Computer<'_> {
+    pub fn computer(&self) -> Computer<'_> {
         Computer { root: self.tree.path() }
     }
 
-    fn commands(&self) -> Vec<String> {
+    pub fn commands(&self) -> Vec<String> {
         self.computer().recall("ran").unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
@@ -76,7 +76,7 @@ impl Windows {
     }
 }
 
-fn windows() -> Installation {
+pub fn windows() -> Installation {
     Installation { windows: "C:/Windows".to_owned(), user: r"PC\Zoë & Søn".to_owned() }
 }
 

@@ -10,6 +10,7 @@
 //! * [`hostile`] builds traces that no machine produces, from a seed.
 //! * [`journal`] writes systemd journal files.
 //! * [`linux`] simulates a Linux machine and its recorders.
+//! * [`planted_logs`] writes the event logs of a computer with planted names.
 //! * [`prefetch`] writes prefetch plans, ReadyBoot traces and Superfetch databases.
 //! * [`program`] writes a Windows executable, signed or not.
 //! * [`synthetic`] builds small traces in memory, row by row.
@@ -26,6 +27,7 @@ pub mod hive;
 pub mod hostile;
 pub mod journal;
 pub mod linux;
+pub mod planted_logs;
 pub mod prefetch;
 mod program;
 pub mod real_recordings;

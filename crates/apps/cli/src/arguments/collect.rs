@@ -4,19 +4,25 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Pack this Linux computer's boot logs and times into one file, for someone else to analyze
+/// Pack this computer's boot logs and times into one file, for someone else to analyze
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   sudo onoff collect -o slow-boot.tar.gz        this boot and the two before
   onoff collect -o slow-boot.tar.gz --boots 1   what this user may read
   sudo onoff collect -o slow-boot.tar.gz --redact   without names and addresses
+  onoff collect -o slow-boot.tar.gz             on Windows, as administrator: all boots in the logs
   onoff boot slow-boot.tar.gz                   what the recipient runs
   onoff shutdown slow-boot.tar.gz --boot -1
 
-The file contains the journal of the boots, systemd's times of every unit, the kernel log, and \
-the times left by firmware and boot loader. Nothing on the computer is changed, and an existing \
-file is not overwritten.
+On Linux, the file contains the journal of the boots, systemd's times of every unit, the kernel log, and \
+the times left by firmware and boot loader.
+
+On Windows, it contains the event logs that onoff reads, the traces that Windows itself records of the last boot and \
+shutdown, and the report of 'powercfg /sleepstudy'. Run it as administrator. With --redact, the logs contain only \
+what onoff reads, and the traces and the report are left out.
+
+Nothing on the computer is changed, and an existing file is not overwritten.
 
 Exit codes:
   0   success
@@ -28,12 +34,12 @@ pub struct CollectArguments {
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 
-    /// Number of boots to take from the journal, most recent first
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub boots: u16,
+    /// Number of boots to take from the logs, most recent first [default: 3 on Linux, all on Windows]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub boots: Option<u16>,
 
-    /// Replace computer and user names, and IPv4, IPv6, Ethernet and email addresses; each is replaced the same way
-    /// everywhere
+    /// Replace computer and user names, security identifiers, and IPv4, IPv6, Ethernet and email addresses; each is
+    /// replaced the same way everywhere
     #[arg(long)]
     pub redact: bool,
 

@@ -86,7 +86,7 @@ Examples:
   onoff compare old/ new/ --include untrained
   onoff compare old/ new/ --format csv -o boots.csv
   onoff compare --study filter.toml --format markdown
-  onoff compare --boots                 this Linux computer's last 30 boots
+  onoff compare --boots                 this computer's last 30 boots
   onoff compare --boots /var/log/journal --last 100
   onoff compare --boots winevt/Logs     event logs of a Windows computer
 
@@ -106,7 +106,7 @@ pub struct CompareArguments {
     pub study: Option<PathBuf>,
 
     /// Compare successive boots in a Linux journal or in Windows event logs: when a part of the boot became slower, what
-    /// explains it, and which update preceded it. Without a file, reads this computer's journal
+    /// explains it, and which update preceded it. Without a file, reads this computer's logs
     #[arg(long, value_name = "LOGS", num_args = 0.., conflicts_with_all = ["pair", "baseline", "candidate", "transition", "study"])]
     pub boots: Option<Vec<PathBuf>>,
 
@@ -117,6 +117,11 @@ pub struct CompareArguments {
     /// With --boots, root folder to read in place of /
     #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
     pub root: PathBuf,
+
+    /// With --boots, for Windows event logs, replace names of computers and accounts, addresses and security
+    /// identifiers
+    #[arg(long)]
+    pub redact: bool,
 
     /// Also show the totals and phases of each run; with --format csv, show every value of every run instead
     #[arg(long = "runs")]

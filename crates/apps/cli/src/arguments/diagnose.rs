@@ -12,7 +12,7 @@ use super::{EXIT_CODES, IDLE, OutputArguments, PlainFormat, RecordingArguments, 
 #[command(after_help = format!("\
 Examples:
   onoff diagnose boot.etl
-  onoff diagnose                           this Linux computer's last boot
+  onoff diagnose                           this computer's last boot
   onoff diagnose boot.etl --top 3          the three most expensive findings
   onoff diagnose boot.etl --image /mnt/c   with settings from its registry
   onoff diagnose boot.etl --fail-on 2s     exit code 3 if a finding costs 2 s
@@ -71,6 +71,11 @@ pub struct DiagnoseArguments {
     /// Findings to show in text; JSON shows all of them
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
+
+    /// For Windows event logs, replace names of computers and accounts, addresses and security identifiers; each is
+    /// replaced the same way everywhere
+    #[arg(long, conflicts_with = "image")]
+    pub redact: bool,
 
     #[command(flatten)]
     pub output: OutputArguments,

@@ -8,7 +8,7 @@ use super::{EXIT_CODES, OutputArguments, RecordingArguments, TransitionFormat};
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff shutdown                         this Linux computer's last shutdown
+  onoff shutdown                         this computer's last shutdown
   onoff shutdown shutdown.etl
   onoff shutdown kernel.etl user.etl     two logs of one shutdown
   onoff shutdown shutdown.etl --top 20   longer lists
@@ -39,6 +39,11 @@ pub struct ShutdownArguments {
     /// Rows per list in text; other formats show all rows
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
+
+    /// For Windows event logs, replace names of computers and accounts, addresses and security identifiers; each is
+    /// replaced the same way everywhere
+    #[arg(long)]
+    pub redact: bool,
 
     #[command(flatten)]
     pub output: OutputArguments,

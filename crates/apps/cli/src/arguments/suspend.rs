@@ -66,6 +66,11 @@ pub struct SuspendArguments {
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
 
+    /// For Windows event logs, replace names of computers and accounts, addresses and security identifiers; each is
+    /// replaced the same way everywhere
+    #[arg(long)]
+    pub redact: bool,
+
     #[command(flatten)]
     pub output: OutputArguments,
 }

@@ -19,7 +19,7 @@ use crate::output::Destination;
 
 pub fn resolve(arguments: BootArguments) -> Result<Invocation, Failure> {
     let BootArguments { files, reading, format, csv, top, output, .. } = arguments;
-    let recording = Recording::from(RecordingArguments { files, reading });
+    let recording = Recording { redact: arguments.redact, ..Recording::from(RecordingArguments { files, reading }) };
     let no_data = |message: &str| Err(Failure::no_data(message));
     let inputs = BootInputs { firmware: arguments.firmware, capture: arguments.capture };
     if arguments.list_boots {

@@ -51,11 +51,14 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
             return Err(Failure::usage("--boots supports text, json and csv only"));
         }
         let local_root = files.is_empty().then_some(arguments.root);
-        let recording = Recording { local_root, ..Recording::from_files(files) };
+        let recording = Recording { local_root, redact: arguments.redact, ..Recording::from_files(files) };
         let invocation = Invocation::new(recording, arguments.output, move |recording, destination| {
             history(recording, last, format, destination)
         });
         return Ok(invocation.single_recording().text_if(is_text));
+    }
+    if arguments.redact {
+        return Err(Failure::usage("--redact requires --boots"));
     }
     let (compared, tables) = match &arguments.study {
         Some(path) => from_study(path, arguments.runs)?,

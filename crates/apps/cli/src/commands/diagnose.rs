@@ -60,6 +60,7 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
     };
     let mut invocation = invocation.single_recording().text_if(format == PlainFormat::Text);
     invocation.recording.options.drivers = arguments.drivers;
+    invocation.recording.redact = arguments.redact;
     Ok(invocation)
 }
 

@@ -43,7 +43,7 @@ fn run(
     let files = {
         let progress = ProgressLine::reading();
         options.progress = Some(progress.listener());
-        super::open_files(&recording.files, recording.local_root.as_deref(), &options)?
+        super::open_files(&recording.files, recording.local_root.as_deref(), recording.redact, &options)?
     };
     // No progress line if rows go to the terminal.
     let progress = (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);

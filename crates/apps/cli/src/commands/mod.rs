@@ -24,6 +24,7 @@ mod overview;
 mod picture;
 mod prefetch;
 mod record;
+mod redaction;
 mod shell;
 mod shutdown;
 mod summary;
@@ -35,6 +36,7 @@ mod view;
 mod why;
 mod xperf;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -152,7 +154,7 @@ fn query<T>(recording: Recording, answer_query: impl FnOnce(&Session) -> T) -> R
     let progress = ProgressLine::reading();
     let mut options = recording.options;
     options.progress = Some(progress.listener());
-    let files = open_files(&recording.files, recording.local_root.as_deref(), &options)?;
+    let files = open_files(&recording.files, recording.local_root.as_deref(), recording.redact, &options)?;
     let session = Session::new(files, options.read()?);
     let answer = answer_query(&session);
     Ok((session, answer))
@@ -175,12 +177,20 @@ fn read_runs(query: &RunsQuery, with_provenance: bool, on_bad_recording: BadReco
     onoff::read_runs(query, with_provenance, on_bad_recording, &mut progress).map_err(Failure::from_query_error)
 }
 
-/// Opens the recording's files, or this computer's logs if `local_root` is set.
-fn open_files(files: &[PathBuf], local_root: Option<&Path>, options: &Options) -> Result<Files, Failure> {
-    match local_root {
-        Some(root) => local_machine::open(root, options),
-        None => Ok(onoff_files::open_all_with_progress(files, options)?),
-    }
+/// Opens the recording's files, or this computer's logs if `local_root` is set. Replaces names in them if `redact` is
+/// set.
+fn open_files(files: &[PathBuf], local_root: Option<&Path>, redact: bool, options: &Options) -> Result<Files, Failure> {
+    let files = match local_root {
+        Some(root) => local_machine::open(root, options)?,
+        None => onoff_files::open_all_with_progress(files, options)?,
+    };
+    if redact { redaction::redacted(&files, options) } else { Ok(files) }
+}
+
+/// Prints one line on stderr. A closed stderr does not affect the output.
+fn report_on_stderr(line: &str) {
+    let line = onoff_report::text::printable::printable(line);
+    let _ = writeln!(std::io::stderr(), "onoff: {line}");
 }
 
 fn no_linux_xml() -> Failure {

@@ -15,12 +15,12 @@ use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
 pub fn resolve(arguments: ShutdownArguments) -> Invocation {
-    let ShutdownArguments { recording, format, service_timeout, top, output } = arguments;
+    let ShutdownArguments { recording, format, service_timeout, top, redact, output } = arguments;
     let options = ShutdownOptions { service_time_out_ns: service_timeout };
-    let mut recording = Recording::from(recording);
+    let mut recording = Recording { redact, ..Recording::from(recording) };
     recording.options.purpose = Purpose::Shutdown;
-    if recording.local_root.is_some() {
-        // The current boot has not shut down yet.
+    if recording.local_root.is_some() && !cfg!(windows) {
+        // The current boot has not shut down yet. Event logs have several boots to choose from.
         recording.options.boot.get_or_insert_with(|| "-1".to_owned());
     }
     if format == TransitionFormat::Svg {

@@ -13,8 +13,8 @@ use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
 pub fn resolve(arguments: SuspendArguments) -> Result<Invocation, Failure> {
-    let SuspendArguments { recording, transition, format, timeunit, idle, shell, top, output } = arguments;
-    let mut recording = Recording::from(recording);
+    let SuspendArguments { recording, transition, format, timeunit, idle, shell, top, redact, output } = arguments;
+    let mut recording = Recording { redact, ..Recording::from(recording) };
     recording.options.purpose = Purpose::Sleep;
     if timeunit.is_some() && format != PowerFormat::Xml {
         return Err(Failure::no_data("--timeunit requires '--format xml'; the other formats include their units"));

@@ -145,7 +145,11 @@ fn load(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<L
     let file_name = |path: &PathBuf| {
         path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
     };
-    let name = files.iter().map(file_name).collect::<Vec<String>>().join("+");
+    let name = match recording.redact {
+        // The names of the files may contain the name of the computer.
+        true => "redacted event logs".to_owned(),
+        false => files.iter().map(file_name).collect::<Vec<String>>().join("+"),
+    };
     let (session, loaded) = super::query(recording_of_files, |session| match session.kind() {
         RecordingKind::NetworkCapture => match session.netboot(&NetbootOptions::default()) {
             Ok(report) => Ok(LoadedRecording::from_capture(name, &report)),

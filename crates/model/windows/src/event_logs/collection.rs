@@ -97,14 +97,15 @@ fn read_file(file: &SourceFile, wanted: &HashSet<(&str, u32)>) -> Result<LogFile
     Ok(LogFile { records, channels, keys: names, summary })
 }
 
-/// The folder of a log with the file name that Windows gives it, marked by its final separator. Such a folder holds one
-/// file per channel, so all of them are of one computer.
+/// The folder of a log with the file name that Windows gives it, or its export under that name, marked by its final
+/// separator. Such a folder holds one file per channel, so all of them are of one computer.
 fn folder_of_windows<'c>(name: &str, channels: impl Iterator<Item = &'c String>) -> Option<String> {
     let (folder, file) = name.split_at(name.rfind(['/', '\\']).map_or(0, |separator| separator + 1));
     let mut channels = channels;
     let channel = channels.next().filter(|_| channels.next().is_none())?;
-    let expected = format!("{}.evtx", channel.replace('/', "%4"));
-    file.eq_ignore_ascii_case(&expected).then(|| format!("{folder}/"))
+    let (stem, extension) = file.rsplit_once('.')?;
+    let is_log = ["evtx", "xml"].iter().any(|known| extension.eq_ignore_ascii_case(known));
+    (is_log && stem.eq_ignore_ascii_case(&channel.replace('/', "%4"))).then(|| format!("{folder}/"))
 }
 
 /// Groups log files by computer. Names change during setup, and a log keeps the old ones; so files that share any name

@@ -68,6 +68,12 @@ pub fn open_logs(files: &Files, wanted: TableSet, options: &Options) -> Result<T
     Ok(trace)
 }
 
+/// Returns a test for the events that are read from logs. Other records only show which time a channel covers.
+pub fn logged_event_filter() -> impl Fn(&Record) -> bool {
+    let wanted = events::wanted();
+    move |record| wanted.contains(&(record.provider.as_str(), record.id))
+}
+
 /// Reads several boots of a set of event logs one after another. `choose` gets all boots in chronological order and
 /// returns the indexes of those to read; each is passed to `each`.
 ///

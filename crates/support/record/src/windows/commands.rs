@@ -1,8 +1,8 @@
 //! Command lines of the Windows programs that a job runs.
 //!
 //! Syntax and exit codes: Microsoft's pages "WPR Command-Line Options", "schtasks create", "schtasks delete",
-//! "shutdown", "icacls", "reg query". Programs are run by full path, so that a program with the same name in the
-//! current folder is not run instead.
+//! "shutdown", "icacls", "reg query", "wevtutil", "Powercfg command-line options". Programs are run by full path, so
+//! that a program with the same name in the current folder is not run instead.
 
 use super::profile;
 
@@ -127,6 +127,18 @@ impl Installation {
     #[must_use]
     pub fn registry_value(&self, key: &str, name: &str) -> Vec<String> {
         self.command_line("reg", &["query", key, "/v", name])
+    }
+
+    /// Exports the event log of a channel to a file that does not exist yet.
+    #[must_use]
+    pub fn export_log(&self, channel: &str, file: &str) -> Vec<String> {
+        self.command_line("wevtutil", &["epl", channel, file])
+    }
+
+    /// Writes the report on modern standby to a file.
+    #[must_use]
+    pub fn sleep_study(&self, file: &str) -> Vec<String> {
+        self.command_line("powercfg", &["/sleepstudy", "/output", file])
     }
 
     /// Prints the user's groups with their security identifiers.

@@ -14,9 +14,11 @@ use crate::machine::{Clocks, CommandOutput, Machine};
 /// Security identifiers of the integrity levels of administrators' and system processes.
 const HIGH_INTEGRITY: [&str; 2] = ["S-1-16-12288", "S-1-16-16384"];
 
-/// The local computer.
+/// The local computer, or a tree of files in its place, which is enough for reading event logs.
 #[derive(Debug)]
 pub struct WindowsMachine {
+    /// Empty for the local computer.
+    root: PathBuf,
     installation: Installation,
     state_folder: String,
     created: Instant,
@@ -40,7 +42,15 @@ impl WindowsMachine {
             },
         };
         let state_folder = format!("{}/onoff-record", variable("ProgramFiles")?);
-        Ok(Self { installation, state_folder, created: Instant::now() })
+        Ok(Self { root: PathBuf::new(), installation, state_folder, created: Instant::now() })
+    }
+
+    /// Creates a computer whose Windows folder is in `root`. It runs no commands, because they would describe the local
+    /// computer.
+    #[must_use]
+    pub fn at(root: PathBuf) -> Self {
+        let installation = Installation { windows: "Windows".to_owned(), user: String::new() };
+        Self { root, installation, state_folder: String::new(), created: Instant::now() }
     }
 
     #[must_use]
@@ -51,13 +61,20 @@ impl WindowsMachine {
 
 impl Machine for WindowsMachine {
     fn root(&self) -> &Path {
-        Path::new("")
+        &self.root
     }
 
     fn run(&mut self, line: &[&str]) -> io::Result<CommandOutput> {
         let Some((program, arguments)) = line.split_first() else { return Err(io::ErrorKind::InvalidInput.into()) };
+        if !self.runs_commands() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let output = Command::new(program).args(arguments).stdin(Stdio::null()).output()?;
         Ok(CommandOutput { code: output.status.code(), stdout: output.stdout, stderr: output.stderr })
+    }
+
+    fn runs_commands(&self) -> bool {
+        self.root.as_os_str().is_empty()
     }
 
     fn clocks(&self) -> Clocks {

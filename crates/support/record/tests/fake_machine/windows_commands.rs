@@ -2,8 +2,8 @@
 //! allow, and simulate the programs' effects on a tree of files.
 //!
 //! Based on Microsoft's pages ("WPR Command-Line Options", "schtasks create", "schtasks delete", "shutdown", "icacls",
-//! "reg query", "whoami", `Form.SetSuspendState`). Uses only the standard library, because this file is also compiled
-//! into a program for Wine.
+//! "reg query", "whoami", "wevtutil", "Powercfg command-line options", `Form.SetSuspendState`). Uses only the standard
+//! library, because this file is also compiled into a program for Wine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,6 +67,8 @@ impl Computer<'_> {
             "icacls" => self.icacls(&arguments),
             "powershell" => self.powershell(&arguments),
             "reg" => self.reg(&arguments),
+            "wevtutil" => self.wevtutil(&arguments),
+            "powercfg" => self.powercfg(&arguments),
             "whoami" => match arguments.as_slice() {
                 ["/groups", "/fo", "csv", "/nh"] => {
                     success("\"Mandatory Label\\High Mandatory Level\",\"Label\",\"S-1-16-12288\",\"\"\r\n")
@@ -228,6 +230,38 @@ impl Computer<'_> {
                 success(&format!("\r\nHKEY_LOCAL_MACHINE{}\r\n    {name}    REG_DWORD    {value}\r\n\r\n", &key[4..]))
             }
             _ => failure(1, "ERROR: Invalid syntax."),
+        }
+    }
+
+    /// `wevtutil epl CHANNEL FILE`. The log service has the logs in `C:\fake\logs`.
+    fn wevtutil(&self, arguments: &[&str]) -> CommandOutput {
+        match arguments {
+            ["epl", channel, file] => {
+                let log = self.state_file(&format!("logs/{}.evtx", channel.replace('/', "%4")));
+                let target = self.local_path(file);
+                if target.exists() {
+                    failure(80, format!("Failed to export log {channel}. The file exists."))
+                } else if fs::copy(log, target).is_ok() {
+                    success("")
+                } else {
+                    failure(5, format!("Failed to export log {channel}.\r\nAccess is denied."))
+                }
+            }
+            _ => failure(87, "Invalid option. The parameter is incorrect."),
+        }
+    }
+
+    /// `powercfg /sleepstudy /output FILE`.
+    fn powercfg(&self, arguments: &[&str]) -> CommandOutput {
+        match arguments {
+            ["/sleepstudy", "/output", file] => match self.recall("sleepstudy.html") {
+                Some(report) => {
+                    fs::write(self.local_path(file), report).unwrap();
+                    success("Sleep Study report saved to file path.")
+                }
+                None => failure(1, "Unable to perform operation. An unexpected error (0x5) has occurred."),
+            },
+            _ => failure(1, "Invalid Parameters -- try \"/?\" for help"),
         }
     }
 
