@@ -77,6 +77,26 @@ def event_logs():
     yield b"\xff\xfe" + text.encode("utf-16-le")
 
 
+def power_reports():
+    """Yields a sleep study with data and one with tables."""
+    session = (
+        '{"Type":2,"SessionId":1,"EnterReason":"Lid","ExitReason":"----","EntryTimestamp":"2026-03-01T20:00:00Z",'
+        '"Duration":600000000,"OnAc":false,"EntryRemainingCapacity":40000,"EntryFullChargeCapacity":50000,'
+        '"ExitRemainingCapacity":39000,"Metadata":{"Values":[{"Key":"Info.SwLowPowerStateTime","Value":12345},'
+        "{\"Key\":\"EventLog.BootAppStatus\",\"Value\":'0x0'}]},\"TopBlockers\":[{\"Name\":\"USB\",\"Type\":1,\"ActiveTime\":5}]}"
+    )
+    yield f'<html><script>var LocalSprData = {{"ScenarioInstances":[{session},]}};</script></html>'.encode()
+    row = (
+        '<tr><td>1</td><td class="dateTime"><span>2026-03-01 </span>20:00:00</td><td class="hms">1:00:00</td>'
+        '<td class="state">Sleep</td></tr>'
+    )
+    details = '<tr><td class="EntryReason">R&amp;D</td><td class="ExitReason">&#65;</td></tr><tr><td>TargetState</td><td>4</td></tr>'
+    yield (
+        f'<meta name="ReportUtcOffset" content="-6:00"/><table id="summary-table">{row}</table>'
+        f'<a name="connected-standby-session-1"/><table>{details}</table>'
+    ).encode()
+
+
 def packet_events():
     """Yields all kinds of packet events: two bytes select the kind, one is the length."""
     for path in captures():
@@ -295,6 +315,7 @@ SEEDS = {
     "linux": linux,
     "prefetch": prefetch,
     "packet_events": packet_events,
+    "power_report": power_reports,
 }
 
 

@@ -24,6 +24,7 @@ use crate::finding::{CostBasis, FindingEvidence, FindingSeverity, RuleFinding};
 use crate::quantities::time;
 use crate::registry::RULES;
 use crate::rule::{Check, Outcome, Rule};
+use crate::rules::suspend::low_power_missed;
 use crate::thresholds;
 
 /// The tables the rules read. A recording opened with fewer tables is checked against fewer rules.
@@ -400,6 +401,7 @@ impl Run {
             };
             finding.code != TIME_ON_PATH || !specific.iter().any(is_duplicate)
         });
+        low_power_missed::fold_repeated(&mut self.diagnosis.findings);
         self.diagnosis.findings.sort_by(by_cost);
         self.diagnosis
     }

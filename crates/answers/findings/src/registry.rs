@@ -123,6 +123,7 @@ rules! {
         driver_slow_to_resume,
         driver_slow_to_suspend,
         long_dpc,
+        low_power_missed,
         memory_image_share,
         post_resume_busy,
         service_slow;

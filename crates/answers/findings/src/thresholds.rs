@@ -140,10 +140,13 @@ pub const LINUX_DRIVER_NS: i64 = 500 * MS;
 pub const LINUX_CALLBACK_NS: i64 = 300 * MS;
 /// Minimum duration of slow process freezing. Chosen: the kernel gives up after 20 s.
 pub const FREEZE_NS: i64 = 500 * MS;
-/// Minimum share of the low-power state in a suspend to idle. Chosen: working systems reach more than 90 %.
+/// Minimum share of the low-power state in a suspend to idle or modern standby. Chosen: working systems reach more than 90 %.
 pub const LOW_POWER_PERCENT: f64 = 50.0;
 /// Minimum duration of a suspend to idle to check its low-power share. Chosen: entering the state takes seconds.
 pub const LOW_POWER_SLEEP_NS: i64 = 10 * SECOND;
+/// Minimum duration of a modern standby to check its low-power share. Chosen: the sleep study of Windows hides shorter
+/// ones on request, and on a shorter one, entering the state takes a notable share.
+pub const STANDBY_NS: i64 = 600 * SECOND;
 /// Minimum reconnection time of a slow network interface after a resume. Chosen: association takes one to two seconds,
 /// and renewing a known lease one more.
 pub const NETWORK_RESUME_NS: i64 = 4 * SECOND;

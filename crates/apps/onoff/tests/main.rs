@@ -14,6 +14,7 @@ mod logged_changes;
 mod logged_service_failures;
 mod many_sleeps;
 mod netboot_properties;
+mod power_reports;
 mod questions;
 mod sleep_runs;
 

@@ -55,6 +55,13 @@ pub enum Error {
         name: String,
         source: onoff_event_log::Error,
     },
+    /// A report of `powercfg` cannot be read.
+    #[error("{name}: {source}")]
+    PowerReport {
+        /// The file.
+        name: String,
+        source: onoff_power_report::Error,
+    },
     /// A packed file is damaged.
     #[error("{name}: the {packing} stream is damaged at unpacked byte offset {offset:#x}: {source}")]
     Unpack {

@@ -10,6 +10,8 @@ pub enum RecordingKind {
     EventTraceLog,
     /// Windows event logs: `.evtx` files or their XML exports, usually several.
     WindowsEventLogs,
+    /// Report of `powercfg` on the sleeps of a Windows computer.
+    PowerReport,
     /// Network capture, pcap or pcapng.
     NetworkCapture,
     /// Linux: traces, logs and service manager output, in any combination.
@@ -25,6 +27,7 @@ impl RecordingKind {
         match self {
             Self::EventTraceLog => "a Windows event trace log",
             Self::WindowsEventLogs => "a Windows event log",
+            Self::PowerReport => "a Windows sleep study",
             Self::NetworkCapture => "a network capture",
             Self::Linux => "a Linux recording",
             Self::FileOperations => "a recording of file operations",
@@ -37,6 +40,7 @@ impl RecordingKind {
         match self {
             Self::EventTraceLog => "'onoff boot', 'onoff info' or 'onoff events'",
             Self::WindowsEventLogs => "'onoff boot', 'onoff shutdown', 'onoff suspend' or 'onoff compare'",
+            Self::PowerReport => "'onoff suspend' or 'onoff info'",
             Self::NetworkCapture => "'onoff netboot'",
             Self::FileOperations => "'onoff io' or 'onoff files'",
             Self::Linux => "'onoff boot', 'onoff shutdown', 'onoff suspend' or 'onoff info'",
@@ -113,6 +117,9 @@ pub fn sniff(bytes: &[u8]) -> Content {
     }
     if onoff_event_log::is_event_log(bytes) {
         return Content::Recording(RecordingKind::WindowsEventLogs);
+    }
+    if onoff_power_report::is_power_report(bytes.get(..SNIFF_LEN).unwrap_or(bytes)) {
+        return Content::Recording(RecordingKind::PowerReport);
     }
     if bytes.iter().take(MAGIC_LEN).all(|&byte| byte == 0) {
         return Content::Empty;

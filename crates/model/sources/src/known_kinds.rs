@@ -88,9 +88,20 @@ const WORDS: &[(&str, KnownKind)] = &[
     ("title = Boot chart", foreign("the header of a bootchart", BOOTCHART)),
     ("bootchart SVG file", foreign("a systemd-bootchart picture (SVG)", BOOTCHART_PICTURE)),
     ("bootchart svg file", foreign("a bootchart picture (SVG)", BOOTCHART_PICTURE)),
+    ("schemas.microsoft.com/battery/", foreign("a Windows battery report", SLEEP_STUDY)),
+    (
+        "schemas.microsoft.com/systemsleepdiagnostics/",
+        foreign("a Windows system sleep diagnostics report", SLEEP_STUDY),
+    ),
+    (
+        "<SleepStudy",
+        foreign("a Windows sleep study in XML", "Run 'powercfg /sleepstudy' without /xml and open the page it writes"),
+    ),
     ("<!DOCTYPE html", foreign("an HTML page", "Open the recording it was made from")),
     ("<html", foreign("an HTML page", "Open the recording it was made from")),
 ];
+
+const SLEEP_STUDY: &str = "Run 'powercfg /sleepstudy' on that computer and open the page it writes";
 
 const BOOTCHART: &str = "Pass the archive it is from (bootchart.tgz), or run 'onoff collect' on that computer";
 
@@ -179,6 +190,7 @@ mod tests {
             (b"\xD4\xC3\xB2\xA1\x02\0\x04\0", "onoff netboot"),
             (b"[    0.000000] Linux version 6.1\n", "onoff boot"),
             (b"ElfFile\0\0\0", "onoff boot"),
+            (b"<!DOCTYPE html>\n<html><script>\nvar SESSION_TYPE_NAMES = [", "onoff suspend"),
         ] {
             let kind = known_kind("any name", bytes).unwrap();
             assert!(kind.read_by.contains(verb), "{kind:?}");
@@ -190,6 +202,10 @@ mod tests {
         let picture = b"<?xml version=\"1.0\" standalone=\"no\"?>\n<svg width=\"900px\" height=\"800px\">\n<!-- This file is a systemd-bootchart SVG file. -->\n";
         assert_eq!(description(picture), "a systemd-bootchart picture (SVG)");
         assert!(known_kind("bootchart.svg", picture).unwrap().advice.contains("'onoff boot'"));
+        let xml = b"<?xml version=\"1.0\"?>\n<SleepStudy xmlns=\"http://schemas.microsoft.com/sleepstudy/2012\">";
+        assert_eq!(description(xml), "a Windows sleep study in XML");
+        let battery = b"<!DOCTYPE html>\n<html xmlns:bat=\"http://schemas.microsoft.com/battery/2012\">";
+        assert_eq!(description(battery), "a Windows battery report");
         assert_eq!(description(b""), "an empty file");
         assert_eq!(description(&[0; 100]), "an empty file (only zero bytes)");
         assert_eq!(

@@ -85,6 +85,15 @@ pub(crate) const SOURCES: &[Source] = &[
         read: onoff_windows::open_logs,
     },
     Source {
+        kind: RecordingKind::PowerReport,
+        recognize: |_, bytes| match sniff(bytes) {
+            Content::Recording(RecordingKind::PowerReport) => Recognized::Recording,
+            _ => Recognized::No,
+        },
+        tables: TableSet::from_names(&[TableName::Milestones, TableName::PowerSessions, TableName::LowPowerBlockers]),
+        read: |files, wanted, _| onoff_windows::open_power_report(files, wanted),
+    },
+    Source {
         kind: RecordingKind::NetworkCapture,
         recognize: |_, bytes| match sniff(bytes) {
             Content::Recording(RecordingKind::NetworkCapture) => Recognized::Recording,

@@ -269,6 +269,10 @@ pub struct Trace {
     pub system_changes: SystemChanges,
     /// Failures of services, by time.
     pub service_failures: ServiceFailures,
+    /// Sessions of power reports, by start.
+    pub power_sessions: PowerSessions,
+    /// What kept a computer out of its low-power state, by session, longest first.
+    pub low_power_blockers: LowPowerBlockers,
     /// Generic events, by time.
     pub events: Batches<Events>,
     /// Fields of generic events.

@@ -182,6 +182,10 @@ tables! {
     SystemChanges = "system_changes", tables::SystemChanges, system_changes;
     /// Failures of services, by time.
     ServiceFailures = "service_failures", tables::ServiceFailures, service_failures;
+    /// Sessions of power reports, by start.
+    PowerSessions = "power_sessions", tables::PowerSessions, power_sessions;
+    /// What kept a computer out of its low-power state, by session, longest first.
+    LowPowerBlockers = "low_power_blockers", tables::LowPowerBlockers, low_power_blockers;
     /// Generic events, by time.
     Events = "events", Batches<tables::Events>, events;
     /// Fields of generic events, in the order of their events.

@@ -14,6 +14,7 @@
 //! | `processes`, `threads`, `images`, `stacks`, `stack_keys`, `disk`, `file_names`, `file_operations`, `file_events`, `hard_faults`, `system` | trackers of kernel events, fed window by window |
 //! | `phases`: `milestones`, `services`, `devices`, `activities` | trackers of transition events, fed after the last window |
 //! | `event_logs` | event logs instead of a trace, or with it |
+//! | `power_reports` | reports of `powercfg` instead of a trace |
 //! | `generic_events`, [`survey`] | other events, and event counts |
 //! | [`counters`], `losses` | losses |
 //! | [`event_stream`] | an event stream instead of tables |
@@ -41,6 +42,7 @@ mod kernel_power;
 mod losses;
 pub use event_logs::{add_logged_account, logged_event_filter, open_logs, read_each_logged_boot};
 pub use losses::count as count_losses;
+pub use power_reports::open as open_power_report;
 pub use schemas::describes_events;
 mod methods;
 mod milestone_rules;
@@ -49,6 +51,7 @@ mod names;
 mod notifications;
 mod phase_events;
 mod phases;
+mod power_reports;
 mod power_requests;
 mod processes;
 mod schemas;

@@ -5,6 +5,7 @@
 //! * [`capture`] writes network captures and whole network boots.
 //! * [`compress`] contains the encoders of compressed buffers.
 //! * [`event_log`] writes Windows event logs and their XML export.
+//! * [`power_report`] writes the sleep studies of `powercfg`.
 //! * [`events`] contains the events of Windows turning on and off.
 //! * [`hive`] writes registry hives and their logs.
 //! * [`hostile`] builds traces that no machine produces, from a seed.
@@ -28,6 +29,7 @@ pub mod hostile;
 pub mod journal;
 pub mod linux;
 pub mod planted_logs;
+pub mod power_report;
 pub mod prefetch;
 mod program;
 pub mod real_recordings;

@@ -75,6 +75,8 @@ pub enum Rule {
         /// The record with the action.
         event: String,
     },
+    /// Devices were prepared for hibernation before power-off.
+    KindPreparedForHibernationBeforePowerOff,
     /// A memory image was written after the user session.
     KindImageAfterSession {
         /// The record with the action.
@@ -392,6 +394,8 @@ pub enum Rule {
     ResumeBeforeSuspend,
     /// Wall-clock time from start to end, minus suspend and resume.
     WallClockMinusSuspendAndResume,
+    /// The start and end of the session in the power report.
+    PowerReportSession,
     /// The clock adjustment after the sleep.
     ClockAdjustedAfterSleep,
     /// No rule matched: the wall-clock times leave no room for a sleep, so the clock was changed.

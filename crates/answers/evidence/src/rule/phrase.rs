@@ -255,6 +255,7 @@ impl Rule {
             Self::ResumeStarts => "the start of the resume",
             Self::ResumeBeforeSuspend => "a resume recorded after the suspend",
             Self::WallClockMinusSuspendAndResume => "wall-clock time from start to end, minus suspend and resume",
+            Self::PowerReportSession => "start and end of the session in the power report",
             Self::ClockAdjustedAfterSleep => "the clock adjustment after the sleep",
             Self::WallClockContradicts => {
                 "no rule matched: the clock was changed, because the wall-clock times leave no room for a sleep"
@@ -263,6 +264,7 @@ impl Rule {
             Self::KindFastStartupBySystem => "Windows reported a fast startup",
             Self::KindFastStartupByBootType => "the recorded boot type is fast startup",
             Self::KindImageWrittenBeforePowerOff => "a memory image was written before power-off",
+            Self::KindPreparedForHibernationBeforePowerOff => "devices were prepared for hibernation before power-off",
             Self::KindImageWrittenAfterSession => "a memory image was written after the user session ended",
             Self::KindImageWrittenBeforeSleep => "a memory image was written before the sleep",
             Self::KindDevicesPreparedForHibernation => "devices were prepared for hibernation before the sleep",

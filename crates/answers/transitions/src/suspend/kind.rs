@@ -86,6 +86,9 @@ fn judge(facts: &Facts) -> (Variant, Rule, Certainty) {
     if facts.session_ended && (facts.image_written || facts.effective == Some(HIBERNATE)) {
         return (Variant::FastStartup, Rule::KindImageWrittenAfterSession, Inferred);
     }
+    if facts.target == Some(OFF) && facts.effective == Some(HIBERNATE) {
+        return (Variant::FastStartup, Rule::KindPreparedForHibernationBeforePowerOff, Measured);
+    }
     if facts.image_written && (is_sleep(facts.target) || is_sleep(facts.woke_from)) {
         return (Variant::HybridSleep, Rule::KindImageWrittenBeforeSleep, Measured);
     }

@@ -9,6 +9,7 @@ mod kind_evidence;
 mod notified;
 mod phase_parts;
 mod phases;
+mod power_report;
 #[cfg(test)]
 mod random_traces;
 pub mod report;
@@ -49,6 +50,8 @@ pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Activities,
     TableName::Notifications,
     TableName::PowerRequests,
+    TableName::PowerSessions,
+    TableName::LowPowerBlockers,
 ]);
 
 /// The tables that boundary rules read.
@@ -121,6 +124,7 @@ struct Source<'a> {
     notifications: Vec<Notification>,
     requests: Vec<PowerRequest>,
     sessions: session::Sessions,
+    power_report: power_report::PowerReport,
     missing_evidence: MissingEvidence,
 }
 
@@ -136,6 +140,7 @@ impl<'a> Source<'a> {
             notifications,
             requests,
             sessions: session::Sessions::from_trace(trace),
+            power_report: power_report::PowerReport::from_trace(trace),
             missing_evidence: missing_evidence::for_suspend(trace),
         }
     }
@@ -202,11 +207,11 @@ impl<'a> Source<'a> {
             }
         }
         halves.resume.subtract_user_input(user_input_ns);
-        let post_resume = self.settle(&resumed, &phases, cycle, owners, options);
-        // Event logs do not show when the computer was idle.
-        let is_logged = !trace.channels.is_empty();
-        if !is_logged {
-            phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
+        // Event logs and power reports do not show when the computer was idle.
+        let is_idle_recorded = trace.channels.is_empty() && !power_report::PowerReport::is_recorded(trace);
+        let post_resume = is_idle_recorded.then(|| self.settle(&resumed, &phases, cycle, owners, options));
+        if let Some(post_resume) = &post_resume {
+            phases.extend(post_resume_phase(post_resume, &phases, is_fast));
         }
 
         let requests_until = phases
@@ -229,6 +234,10 @@ impl<'a> Source<'a> {
         let start_ns = halves.suspend.measured.start_ns.unwrap_or(from_ns).min(from_ns);
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
         let parse_number = |id: StringId| trace.text(id).parse::<u32>().ok();
+        let reported = self.power_report.sleep(trace, cycle);
+        if let Some((start, end)) = reported.interval {
+            (halves.asleep.start_unix_ns, halves.asleep.end_unix_ns) = (Some(start), Some(end));
+        }
         let power_manager_row = cycle.transition.filter(|row| !is_kernel_logger(trace, row.event));
         let (total_ns, total_at_least_ns, total_certainty) = halves.total(decision.variant);
         let mut transition = PowerTransition {
@@ -244,7 +253,7 @@ impl<'a> Source<'a> {
             user_input_ns,
             phases,
             units: Vec::new(),
-            settling: Some(post_resume).filter(|_| !is_logged),
+            settling: post_resume,
             affecting_losses: affecting_losses(trace, &BOUNDARY_TABLES),
             missing_evidence: self.missing_evidence.clone(),
             losses: trace.losses.clone(),
@@ -271,6 +280,10 @@ impl<'a> Source<'a> {
                 drivers,
                 resume_parts: kernel_account::resume_parts(trace, cycle),
                 standby: kernel_account::standby(trace, cycle),
+                enter_reason: reported.enter_reason,
+                exit_reason: reported.exit_reason,
+                energy: reported.energy,
+                blockers: reported.blockers,
                 firmware: kernel_account::firmware(trace, cycle),
                 kernel_account: kernel_account::account(trace, cycle),
                 hibernate_file_bytes: value(onoff_trace::milestone::HIBERNATE_FILE_SIZE),

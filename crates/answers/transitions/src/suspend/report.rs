@@ -3,7 +3,7 @@
 use super::kind_evidence::KindEvidence;
 use crate::{Phase, PhaseName, SuspendStage};
 use crate::{Transition, Transitions};
-use onoff_trace::{NotificationKind, PowerRequestKind, PowerStateKind};
+use onoff_trace::{LowPowerBlockerKind, NotificationKind, PowerRequestKind, PowerSource, PowerStateKind};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -71,6 +71,14 @@ pub struct WindowsSuspend {
     pub resume_parts: Option<ResumeParts>,
     /// Modern standby; `None` for other kinds.
     pub standby: Option<StandbyFigures>,
+    /// Why the computer went to sleep, in the words of Windows; empty if not recorded. Only power reports have it.
+    pub enter_reason: String,
+    /// Why the computer woke, in the words of Windows; empty if not recorded. Only power reports have it.
+    pub exit_reason: String,
+    /// Energy used or charged during the sleep; `None` if not recorded. Only power reports have it.
+    pub energy: Option<SleepEnergy>,
+    /// What kept the computer out of its low-power state, longest first. Only power reports have it.
+    pub blockers: Vec<LowPowerBlocker>,
     /// Sleep times reported by the firmware.
     pub firmware: FirmwareSleep,
     /// The kernel's own times, as recorded.
@@ -275,6 +283,40 @@ pub struct StandbyFigures {
     pub hardware_ns: Option<i64>,
     /// Time to leave modern standby, ns.
     pub exit_ns: Option<i64>,
+}
+
+/// Energy used or charged during a sleep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SleepEnergy {
+    /// What powered the computer at the start.
+    pub power_source: PowerSource,
+    /// Remaining battery capacity at the start, mWh.
+    pub start_capacity_mwh: i64,
+    /// Remaining battery capacity at the end, mWh.
+    pub end_capacity_mwh: i64,
+    /// Capacity of the full battery, mWh.
+    pub full_capacity_mwh: i64,
+    /// Change of the remaining capacity, mWh; negative if energy was used.
+    pub change_mwh: i64,
+    /// Change in percent of the full capacity; negative if energy was used.
+    pub change_percent: f64,
+    /// Average power, mW; negative if energy was used. `None` below 10 minutes or if the capacity did not change,
+    /// because many batteries report it in steps of 1 %.
+    pub rate_mw: Option<f64>,
+}
+
+/// What kept the computer out of its low-power state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LowPowerBlocker {
+    /// Name of the device, program or component.
+    pub name: String,
+    pub kind: LowPowerBlockerKind,
+    /// Time active during the sleep, ns. Blockers can be active at the same time, so these times do not add up.
+    pub active_ns: i64,
+    /// `active_ns` in percent of the sleep.
+    pub active_percent: f64,
 }
 
 /// Sleep times reported by the firmware.

@@ -3,6 +3,7 @@
 use crate::{Phase, PhaseName, SuspendStage, Variant};
 use onoff_trace::{Trace, milestone};
 
+use super::power_report::PowerReport;
 use super::report::{PowerTotal, SleepGap};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty, DerivedInterval};
@@ -32,12 +33,10 @@ pub(super) fn measure(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant:
             &boundary(enter, Rule::ModernStandbyEntered),
             &boundary(exit, Rule::ModernStandbyExited),
         );
-        return Halves {
-            suspend: PowerTotal::default(),
-            resume: PowerTotal::default(),
-            end_ns: gap.end_ns,
-            asleep: SleepGap { measured: gap, ..SleepGap::default() },
-        };
+        let end_ns = gap.end_ns;
+        let mut asleep = SleepGap { measured: gap, ..SleepGap::default() };
+        asleep.set_reported(trace);
+        return Halves { suspend: PowerTotal::default(), resume: PowerTotal::default(), end_ns, asleep };
     }
     let suspend = suspend_interval(trace, cycle, recorded);
     let resume = resume_interval(trace, cycle, recorded, suspend.end_ns);
@@ -204,6 +203,17 @@ fn total(
     }
 }
 
+impl SleepGap {
+    /// Takes the time from a power report, whose axis is the wall clock.
+    fn set_reported(&mut self, trace: &Trace) {
+        if !PowerReport::is_recorded(trace) {
+            return;
+        }
+        (self.wall_ns, self.clock_missed_ns) = (self.measured.duration_ns, Some(0));
+        (self.wall_rule, self.wall_certainty) = (Rule::PowerReportSession, Certainty::Measured);
+    }
+}
+
 impl PowerTotal {
     /// Extends the resume until the desktop of the new session is ready. Without a desktop, the duration is unknown.
     pub(super) fn extend_to_desktop(&mut self, desktop_ns: Option<i64>) {
@@ -280,6 +290,7 @@ fn sleep_gap(
         gap.measured.duration_ns = Some(end_ns.saturating_sub(start_ns));
         (gap.measured.start_ns, gap.measured.end_ns) = (Some(start_ns), Some(end_ns));
     }
+    gap.set_reported(trace);
     // A negative sleep time means that the clock was changed.
     if gap.wall_ns.is_some_and(|ns| ns < 0) {
         gap.wall_ns = None;

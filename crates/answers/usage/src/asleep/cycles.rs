@@ -329,17 +329,29 @@ fn standbys(trace: &Trace) -> Vec<Cycle> {
         if Some(row.name) == enter {
             cycles.push(standby(row.time_ns, Some(row), None));
         } else if Some(row.name) == exit {
-            match cycles.last_mut().and_then(|cycle| cycle.standby.as_mut()) {
+            match standby_of(&mut cycles, &row).and_then(|cycle| cycle.standby.as_mut()) {
                 Some((_, exit @ None)) => *exit = Some(row),
                 _ => cycles.push(standby(row.time_ns, None, Some(row))),
             }
         } else if figures.contains(&row.name)
-            && let Some(cycle) = cycles.last_mut()
+            && let Some(cycle) = standby_of(&mut cycles, &row)
         {
             cycle.milestones.push(row);
         }
     }
     cycles
+}
+
+/// Returns the standby that a row belongs to: the last one, unless a recent one was entered by the same event. Sessions
+/// of power reports can overlap by some seconds, and all rows of a session have the same event.
+fn standby_of<'c>(cycles: &'c mut [Cycle], row: &Milestone) -> Option<&'c mut Cycle> {
+    /// Maximum number of standbys to search.
+    const MAX_OVERLAPPING: usize = 16;
+    let is_same_event = |cycle: &Cycle| matches!(cycle.standby, Some((Some(enter), _)) if enter.event == row.event);
+    let last = cycles.len().checked_sub(1)?;
+    let recent = (cycles.len().saturating_sub(MAX_OVERLAPPING)..cycles.len()).rev();
+    let index = recent.into_iter().find(|&index| cycles.get(index).is_some_and(is_same_event)).unwrap_or(last);
+    cycles.get_mut(index)
 }
 
 /// Returns whether a row is from the NT Kernel Logger rather than the Kernel-Power provider.

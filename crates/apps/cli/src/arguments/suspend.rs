@@ -31,6 +31,7 @@ Examples:
   onoff suspend sleep.etl --format json |
       jq '.transitions[].phases[] | {{name, duration_ns}}'
   onoff suspend sleep.etl --format xml --timeunit ms.3 -o summary.xml
+  onoff suspend sleepstudy-report.html   the page of 'powercfg /sleepstudy'
   onoff suspend linux.tar.xz             Linux: trace, journal, kernel log
   onoff suspend dmesg.txt                Linux: kernel log only
 

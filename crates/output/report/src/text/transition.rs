@@ -83,8 +83,13 @@ pub(super) trait SleepReport: Sized {
     /// Writes the result in a few sentences.
     fn headline(sleep: &Transition<Self>, out: &mut dyn Write) -> io::Result<()>;
 
+    /// Returns the time that a sleep cost, ns. If there are many sleeps, text shows the most expensive ones.
+    fn severity(sleep: &Transition<Self>) -> i64 {
+        sleep.total_ns.unwrap_or(sleep.total_at_least_ns)
+    }
+
     /// Returns the section that lists several sleeps.
-    fn overview(sleeps: &[Transition<Self>]) -> Section<'_>;
+    fn overview<'a>(sleeps: &[&'a Transition<Self>]) -> Section<'a>;
 
     fn sections(sleep: &Transition<Self>, top: usize) -> Vec<Section<'_>>;
 }
@@ -96,6 +101,7 @@ where
     fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn ReportWriter) -> io::Result<()> {
         let (title, item_name) = D::NAMES;
         let has_several = self.transitions.len() != 1;
+        let detailed = worst(&self.transitions, top.max(DEFAULT_LIST_ROWS));
         if has_several {
             writer.lines(&mut |out| {
                 let sleep_count = counted(self.found.into(), item_name);
@@ -103,11 +109,22 @@ where
                     out,
                     "{HEADLINE}{sleep_count}.{HEADLINE:#} {QUIET}Use --transition N to show only one.{QUIET:#}"
                 )?;
-                section::text::write(&D::overview(&self.transitions), out)?;
+                let listed = worst(&self.transitions, MAX_LISTED);
+                section::text::write(&D::overview(&listed), out)?;
+                if listed.len() < self.transitions.len() {
+                    writeln!(out, "{QUIET}Only the {} most expensive are listed.{QUIET:#}", listed.len())?;
+                }
+                if detailed.len() < self.transitions.len() {
+                    writeln!(
+                        out,
+                        "{QUIET}Details of the {} most expensive follow. Show more with --top N.{QUIET:#}",
+                        detailed.len()
+                    )?;
+                }
                 writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
             })?;
         }
-        for sleep in &self.transitions {
+        for sleep in detailed {
             writer.lines(&mut |out| {
                 if has_several {
                     writeln!(out, "\n{TITLE}{title} {} of {}{TITLE:#}", sleep.number, self.found)?;
@@ -133,6 +150,20 @@ where
     fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
         document::write(recordings, self, out)
     }
+}
+
+/// Maximum number of sleeps in the list of a text report.
+const MAX_LISTED: usize = 40;
+
+/// Returns the `limit` most expensive sleeps, in their order.
+fn worst<D: SleepReport>(sleeps: &[Transition<D>], limit: usize) -> Vec<&Transition<D>> {
+    let mut worst: Vec<&Transition<D>> = sleeps.iter().collect();
+    if worst.len() > limit {
+        worst.sort_by_key(|sleep| std::cmp::Reverse(D::severity(sleep)));
+        worst.truncate(limit);
+        worst.sort_by_key(|sleep| sleep.number);
+    }
+    worst
 }
 
 /// Returns the sections of a sleep. The last section names the losses that affect the sleep.

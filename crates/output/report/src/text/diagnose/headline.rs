@@ -10,9 +10,14 @@ use crate::text::quantity::{capitalized, counted, duration};
 use crate::text::style::{HEADLINE, WORST, styled};
 
 pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
+    /// Maximum number of transitions in the headline.
+    const MAX_NAMED: usize = 8;
     let has_several = diagnosis.transitions.len() > 1;
-    let transitions: Vec<String> =
-        diagnosis.transitions.iter().map(|diagnosed| transition(diagnosed, has_several)).collect();
+    let named = diagnosis.transitions.iter().take(MAX_NAMED);
+    let mut transitions: Vec<String> = named.map(|diagnosed| transition(diagnosed, has_several)).collect();
+    if let Some(others) = diagnosis.transitions.len().checked_sub(MAX_NAMED).filter(|&others| others > 0) {
+        transitions.push(counted(others as u64, "more transition"));
+    }
     writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", capitalized(&transitions.join("; ")))?;
     match diagnosis.findings.first() {
         Some(first) => {

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use onoff_evidence::Certainty;
 use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTotal, PowerTransition};
 
+use super::power_report;
 use crate::text::printable::printable;
 use crate::text::quantity::{capitalized, duration, duration_or_dash, percent, share};
 use crate::text::style::{HEADLINE, WORST, styled};
@@ -21,6 +22,9 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
         writeln!(out, "{}", styled(WORST, sentence))?;
     }
     if let Some(sentence) = sleep_details(transition) {
+        writeln!(out, "{sentence}")?;
+    }
+    for sentence in power_report::sentences(transition) {
         writeln!(out, "{sentence}")?;
     }
     Ok(())
@@ -47,6 +51,11 @@ fn answer(transition: &PowerTransition) -> String {
         _ => ("to suspend", "to resume"),
     };
     let details = &transition.details;
+    let is_known =
+        |total: &PowerTotal| total.whole_ns.is_some() || total.at_least_ns > 0 || total.kernel_duration_ns().is_some();
+    if power_report::is_reported(transition) && !is_known(&details.suspend) && !is_known(&details.resume) {
+        return format!("{kind}: {} asleep.", duration_or_dash(details.asleep.wall_ns));
+    }
     let mut sentence = format!(
         "{kind}: {}, {}",
         half(&details.suspend, down, ["suspend not recorded", "writing"]),
@@ -94,6 +103,9 @@ fn standby(transition: &PowerTransition) -> String {
     };
     if let (Some(total), Some(deepest)) = (figures.total_ns, figures.deepest_ns) {
         sentence += &format!(", {} of it in the deepest idle state", percent(share(deepest, total)));
+    }
+    if let (Some(total), Some(hardware)) = (figures.total_ns, figures.hardware_ns) {
+        sentence += &format!(" ({} by the hardware counter)", percent(share(hardware, total)));
     }
     if let Some(exit) = figures.exit_ns {
         sentence += &format!(", {} to exit", duration(exit));
@@ -208,7 +220,9 @@ fn sleep_details(transition: &PowerTransition) -> Option<String> {
     let asleep = &transition.details.asleep;
     let state = transition.details.woke_from_state.map(state_code);
     let mut parts = Vec::new();
-    if let Some(ns) = asleep.wall_ns.filter(|&ns| ns > 0) {
+    // The headline of modern standby has the duration.
+    let is_standby = transition.variant == Variant::ModernStandby;
+    if let Some(ns) = asleep.wall_ns.filter(|&ns| ns > 0 && !is_standby) {
         let qualifier = match asleep.wall_certainty {
             Certainty::Measured => "",
             _ => "about ",

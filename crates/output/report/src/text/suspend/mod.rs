@@ -5,6 +5,7 @@ mod headline;
 mod longest;
 mod overview;
 mod phases;
+mod power_report;
 
 use std::io::{self, Write};
 
@@ -20,13 +21,18 @@ impl SleepReport for WindowsSuspend {
         headline::write(transition, out)
     }
 
-    fn overview(transitions: &[PowerTransition]) -> Section<'_> {
+    fn severity(transition: &PowerTransition) -> i64 {
+        overview::severity(transition)
+    }
+
+    fn overview<'a>(transitions: &[&'a PowerTransition]) -> Section<'a> {
         overview::section(transitions)
     }
 
     fn sections(transition: &PowerTransition, top: usize) -> Vec<Section<'_>> {
         let mut sections = Vec::new();
         sections.extend(phases::section(transition));
+        sections.extend(power_report::blockers(transition, top));
         sections.extend(accounts::sections(transition));
         sections.extend(longest::notified(transition, top));
         sections.extend(longest::devices(transition, top));

@@ -5,6 +5,7 @@ use onoff_transitions::suspend::{MIN_CLOCK_STOP_NS, PowerTransition};
 use onoff_transitions::{Phase, PhaseName, Variant};
 
 use super::headline::state_code;
+use super::power_report::is_reported;
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, duration_or_dash};
@@ -12,7 +13,8 @@ use crate::text::style::{DOUBT, QUIET};
 use onoff_sections::section::{Line, Section};
 
 pub(super) fn section(transition: &PowerTransition) -> Option<Section<'_>> {
-    if transition.phases.is_empty() {
+    // The headline of a sleep from a power report has its only phase.
+    if transition.phases.is_empty() || (is_reported(transition) && transition.phases.len() == 1) {
         return None;
     }
     let asleep = &transition.details.asleep;
@@ -54,6 +56,9 @@ fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
 
 /// Says how much of the sleep the trace clock missed.
 fn clock_note(transition: &PowerTransition) -> String {
+    if is_reported(transition) {
+        return String::new();
+    }
     match transition.details.asleep.clock_missed_ns {
         Some(missed) if missed.abs() >= MIN_CLOCK_STOP_NS => {
             format!("the trace clock missed {} of the sleep", duration(missed))

@@ -21,8 +21,8 @@ impl SleepReport for LinuxSuspend {
         headline::write(sleep, out)
     }
 
-    fn overview(sleeps: &[LinuxSleep]) -> Section<'_> {
-        Section::builder("sleeps", "", sleeps)
+    fn overview<'a>(sleeps: &[&'a LinuxSleep]) -> Section<'a> {
+        Section::builder("sleeps", "", sleeps.iter().copied())
             .id("number", "no", |sleep| Value::Id(sleep.number.into()))
             .name("variant", "kind", 24, |sleep| {
                 Cell::with_display_text(Value::text(sleep.variant.as_str()), headline::kind(sleep))

@@ -1,0 +1,211 @@
+//! Pages of Windows 10, and of Windows 11 before 24H2: the data is in tables.
+//!
+//! Cells are recognized by their CSS classes. The state of a session is taken from the fields of its events, which have
+//! the same names in every language. A session without them is recognized by its English label; in other languages its
+//! state is unknown. Energy and time in low power are not read: the pages round them.
+
+use hashbrown::HashMap;
+
+use crate::fields::{hours_ns, local_ns, text_or_empty, utc_offset_minutes};
+use crate::tables::{Node, Tag, nodes, push_unescaped};
+use crate::{KernelTimes, MAX_SESSIONS, Report, Session, SessionKind};
+
+/// Maximum number of cells in a row; sessions have 12.
+const MAX_CELLS: usize = 64;
+/// Maximum number of fields of a session; sleeps have 20.
+const MAX_FIELDS: usize = 256;
+/// Prefix of the names of anchors in front of the details of a session.
+const ANCHOR: &str = "connected-standby-session-";
+
+/// English labels of states without events.
+const LABELS: [(&str, SessionKind); 7] = [
+    ("Active", SessionKind::Active),
+    ("Screen Off", SessionKind::ScreenOff),
+    ("Sleep", SessionKind::ModernStandby),
+    ("Shutdown", SessionKind::Shutdown),
+    ("Abnormal Shutdown", SessionKind::AbnormalShutdown),
+    ("Bugcheck", SessionKind::Crash),
+    ("Bug Check", SessionKind::Crash),
+];
+
+/// A cell of a table row.
+#[derive(Debug, Default)]
+struct Cell<'p> {
+    class: &'p str,
+    text: String,
+}
+
+/// A row of the table of sessions.
+struct SessionRow {
+    number: u64,
+    start_local_ns: i64,
+    duration_ns: i64,
+    label: String,
+}
+
+/// What the section of a session adds.
+#[derive(Default)]
+struct Details {
+    enter_reason: String,
+    exit_reason: String,
+    fields: HashMap<String, String>,
+}
+
+#[derive(Default)]
+struct Page<'p> {
+    utc_offset_minutes: Option<i32>,
+    /// Values of the table above the sessions.
+    header: Vec<String>,
+    has_sessions_table: bool,
+    rows: Vec<SessionRow>,
+    details: HashMap<u64, Details>,
+    unreadable: u64,
+    /// Date of the last row that has one; later rows of the same day have none.
+    date: String,
+    /// The session whose section is being read.
+    current: Option<u64>,
+    cells: Vec<Cell<'p>>,
+    is_in_cell: bool,
+}
+
+/// Reads a page; `None` if it has no table of sessions.
+pub(crate) fn read(text: &str) -> Option<Report> {
+    let mut page = Page::default();
+    for node in nodes(text) {
+        page.on_node(node);
+    }
+    page.has_sessions_table.then(|| page.report())
+}
+
+impl<'p> Page<'p> {
+    fn on_node(&mut self, node: Node<'p>) {
+        match node {
+            Node::Open(tag) => self.on_open(tag),
+            Node::Text(text) => {
+                if self.is_in_cell
+                    && let Some(cell) = self.cells.last_mut()
+                {
+                    push_unescaped(&mut cell.text, text);
+                }
+            }
+            Node::Close("td") => self.is_in_cell = false,
+            Node::Close("tr") => self.on_row(),
+            Node::Close(_) => {}
+        }
+    }
+
+    fn on_open(&mut self, tag: Tag<'p>) {
+        match tag.name {
+            "meta" if tag.attribute("name") == Some("ReportUtcOffset") => {
+                self.utc_offset_minutes = tag.attribute("content").and_then(utc_offset_minutes);
+            }
+            "table" if tag.attribute("id") == Some("summary-table") => self.has_sessions_table = true,
+            "a" => {
+                let number = tag.attribute("name").and_then(|name| name.strip_prefix(ANCHOR)?.parse().ok());
+                self.current = number.or(self.current);
+            }
+            "tr" => self.cells.clear(),
+            "td" => {
+                self.is_in_cell = self.cells.len() < MAX_CELLS;
+                if self.is_in_cell {
+                    self.cells.push(Cell { class: tag.attribute("class").unwrap_or_default(), text: String::new() });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_row(&mut self) {
+        let cells = std::mem::take(&mut self.cells);
+        self.is_in_cell = false;
+        let text_of = |class: &str| cells.iter().find(|cell| cell.class == class).map(|cell| cell.text.trim());
+        if let Some(label) = text_of("state") {
+            let time = text_of("dateTime").unwrap_or_default();
+            match self.session_row(cells.first(), time, text_of("hms").unwrap_or_default(), label) {
+                Some(row) if self.rows.len() < MAX_SESSIONS => self.rows.push(row),
+                _ => self.unreadable += 1,
+            }
+        } else if let (Some(enter), Some(exit), Some(current)) =
+            (text_of("EntryReason"), text_of("ExitReason"), self.current)
+        {
+            let details = self.details.entry(current).or_default();
+            (details.enter_reason, details.exit_reason) = (text_or_empty(enter), text_or_empty(exit));
+        } else if let ([name, value], Some(current)) = (&cells[..], self.current) {
+            let name = name.text.trim();
+            let is_field = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            let details = self.details.entry(current).or_default();
+            if is_field && details.fields.len() < MAX_FIELDS {
+                details.fields.entry(name.to_owned()).or_insert_with(|| value.text.trim().to_owned());
+            }
+        } else if let ([label, value], false) = (&cells[..], self.has_sessions_table)
+            && label.class == "label"
+            && self.header.len() < MAX_CELLS
+        {
+            self.header.push(value.text.trim().to_owned());
+        }
+    }
+
+    fn session_row(&mut self, number: Option<&Cell<'_>>, time: &str, hours: &str, label: &str) -> Option<SessionRow> {
+        let mut parts = time.split_whitespace();
+        let time = parts.next_back()?;
+        if let Some(date) = parts.next() {
+            date.clone_into(&mut self.date);
+        }
+        Some(SessionRow {
+            number: number?.text.trim().parse().ok()?,
+            start_local_ns: local_ns(&self.date, time)?,
+            duration_ns: hours_ns(hours)?,
+            label: label.to_owned(),
+        })
+    }
+
+    fn report(mut self) -> Report {
+        // The last row is the moment of the report.
+        if self.rows.last().is_some_and(|row| row.duration_ns == 0) {
+            self.rows.pop();
+        }
+        let offset_ns = i64::from(self.utc_offset_minutes.unwrap_or(0)) * 60_000_000_000;
+        let created = self.header.last().and_then(|time| {
+            let (date, time) = time.split_once(char::is_whitespace)?;
+            local_ns(date, time)?.checked_sub(offset_ns)
+        });
+        let header = |index: usize| self.header.get(index).cloned().unwrap_or_default();
+        let mut report = Report {
+            created_unix_ns: created,
+            utc_offset_minutes: self.utc_offset_minutes,
+            is_local_time: self.utc_offset_minutes.is_none(),
+            computer: header(0),
+            model: header(1),
+            firmware: header(2),
+            os_build: self.header.iter().find(|value| value.contains("fre.")).cloned().unwrap_or_default(),
+            unreadable_sessions: self.unreadable,
+            ..Report::default()
+        };
+        for row in &self.rows {
+            let details = self.details.remove(&row.number).unwrap_or_default();
+            report.sessions.push(session(row, details, offset_ns));
+        }
+        report
+    }
+}
+
+fn session(row: &SessionRow, details: Details, offset_ns: i64) -> Session {
+    let field = |name: &str| details.fields.get(name).and_then(|value| value.parse::<i64>().ok());
+    let (target, effective) = (field("TargetState"), field("EffectiveState"));
+    let kind = match (target, effective) {
+        (Some(2..=4), Some(5)) => SessionKind::HybridSleep,
+        (Some(2..=4), _) => SessionKind::Sleep,
+        (Some(5), _) => SessionKind::Hibernate,
+        (Some(6), Some(5)) => SessionKind::HybridShutdown,
+        _ => LABELS.iter().find(|(label, _)| *label == row.label).map_or(SessionKind::Unknown, |&(_, kind)| kind),
+    };
+    let mut session = Session::new(kind, row.start_local_ns.saturating_sub(offset_ns), row.duration_ns);
+    session.number = row.number;
+    session.target_state = target;
+    session.effective_state = effective;
+    session.kernel_times = KernelTimes::from_fields(field);
+    session.wake_source = details.fields.get("WakeSourceText").map(|text| text_or_empty(text)).unwrap_or_default();
+    session.enter_reason = details.enter_reason;
+    session.exit_reason = details.exit_reason;
+    session
+}
