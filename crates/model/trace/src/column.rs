@@ -24,6 +24,8 @@ pub enum ColumnMeaning {
     End,
     /// Another time within the row's work.
     OtherTime,
+    /// A time of the wall clock, since 1970-01-01 UTC.
+    ClockTime,
     Duration,
     /// A size, or a byte offset.
     Bytes,
@@ -44,11 +46,11 @@ pub enum ColumnMeaning {
 
 impl ColumnMeaning {
     /// Returns the unit of the values; empty if they have none. Times are nanoseconds since the recording's first
-    /// event.
+    /// event, except those of the wall clock.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::Time | Self::Start | Self::End | Self::OtherTime | Self::Duration => "ns",
+            Self::Time | Self::Start | Self::End | Self::OtherTime | Self::ClockTime | Self::Duration => "ns",
             Self::Bytes => "bytes",
             _ => "",
         }
@@ -62,6 +64,7 @@ impl ColumnMeaning {
             Self::Start => "start",
             Self::End => "end",
             Self::OtherTime => "moment",
+            Self::ClockTime => "clock time",
             Self::Duration => "duration",
             Self::Process => "process",
             Self::Thread => "thread",

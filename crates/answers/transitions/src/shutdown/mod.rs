@@ -74,8 +74,10 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
     let (pre_shutdown, service_shutdown) = service_windows(trace, from_ns, &sessions, &boundaries);
     let windows = NotificationWindows { pre_shutdown: &pre_shutdown, shutdown: &service_shutdown };
     let units = services::services(trace, from_ns, &windows, &service_time_out);
-    // After the memory image of a fast startup, work belongs to the next session.
-    let until_ns = boundaries.ends.time_ns.filter(|_| boundaries.variant == Variant::FastStartup).unwrap_or(i64::MAX);
+    // After the memory image of a fast startup, work belongs to the next session. Records of other logs can be of a clock
+    // that was wrong.
+    let has_work_after_end = boundaries.variant == Variant::FastStartup || trace.logged_end.is_some();
+    let until_ns = boundaries.ends.time_ns.filter(|_| has_work_after_end).unwrap_or(i64::MAX);
     let activities = |kind: ActivityKind| -> Vec<NamedActivity> {
         let mut activities = activities_of_kind(trace, kind);
         activities.retain(|activity| activity.start_ns >= from_ns && activity.start_ns <= until_ns);

@@ -101,7 +101,7 @@ table! {
     /// one.
     SystemChanges of SystemChange {
         /// Time by the clock of that moment, ns since 1970-01-01 UTC.
-        unix_ns: i64,
+        unix_ns: i64 as ClockTime,
         /// Kind of the change.
         kind: SystemChangeKind,
         /// Name: an update's title, a package, a driver's file, a service, a program. In the language of that Windows.

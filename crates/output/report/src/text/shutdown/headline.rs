@@ -93,9 +93,12 @@ fn answer(report: &ShutdownReport) -> String {
             format!("{kind} took {} (inferred)", duration(total))
         }
         (None, _) if !report.details.channels.is_empty() => {
+            let at_least = match report.total_at_least_ns {
+                0 => String::new(),
+                ns => format!(" At least {}.", duration(ns)),
+            };
             return format!(
-                "The duration of this shutdown is unknown: the logs have no account of it (event 200). At least {}.",
-                duration(report.total_at_least_ns)
+                "The duration of this shutdown is unknown: the logs have no account of it (event 200).{at_least}"
             );
         }
         (None, _) => format!("{kind} took at least {}", duration(report.total_at_least_ns)),
