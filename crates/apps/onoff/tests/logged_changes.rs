@@ -124,7 +124,7 @@ fn changes_between_two_boots_are_named_and_grouped() {
     let application = vec![
         program(1033, at(11), &["Archiver", "24.08", "1031", "0", "A. Nonymous"]),
         program(11_707, at(11), &["Product: Archiver -- Installation completed successfully.", "(NULL)"]),
-        program(11_707, at(11), &["Produkt: Player -- Installation erfolgreich abgeschlossen.", "(NULL)"]),
+        program(11_707, at(11), &["Artikel: Player -- Installation erfolgreich abgeschlossen.", "(NULL)"]),
         program(1033, at(12), &["Broken", "1.0", "1031", "1603", "A. Nonymous"]),
     ];
     let logs = two_boots(between, vec![drivers, setup, application]);

@@ -64,7 +64,7 @@ fn a_time_out_is_one_failure_with_the_time_waited() {
 fn failed_starts_and_stops_are_named() {
     let session = session(vec![
         event(7000, 10, &["Treiber", "%%2"], "LegacyScan"),
-        event(7001, 11, &["Suche", "Treiber", "%%1068"], "Search"),
+        event(7001, 11, &["Netzwerk", "Treiber", "%%1068"], "Search"),
         event(7023, 12, &["Netzwerkliste", "%%21"], "netprofm"),
         event(7031, 13, &["Abgleich", "1", "10000", "1", "Restart"], "OneSyncSvc"),
     ]);

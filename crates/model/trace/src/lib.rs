@@ -293,7 +293,7 @@ pub struct Trace {
     pub windows_account: Option<WindowsAccount>,
     /// How the boot ended; `None` for recordings other than event logs.
     pub logged_end: Option<LoggedEnd>,
-    /// What event logs that accompany a trace say about its boot; `None` without such logs.
+    /// What event logs that accompany a trace recorded of its boot; `None` without such logs.
     pub logged_account: Option<LoggedAccount>,
     /// The channels of the event logs, by name; empty for other recordings.
     pub channels: Vec<LogChannel>,

@@ -175,7 +175,7 @@ pub struct ClockStep {
     pub step_ns: i64,
 }
 
-/// What event logs that accompany a trace say about its boot.
+/// What event logs that accompany a trace recorded of its boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoggedAccount {

@@ -160,7 +160,7 @@ impl Writer<'_> {
             .record(SYSTEM, "User32", 1074, -OFF_NS - 9 * SECOND)
             .with("param1", "C:\\Windows\\System32\\shutdown.exe")
             .with("param2", self.scenario.machine.computer.as_str())
-            .with("param3", "Für diesen Grund konnte kein Titel gefunden werden.")
+            .with("param3", "Für diesen Grund wurde kein Name gefunden.")
             .with("param4", "0x800000ff")
             .with("param5", "Herunterfahren")
             .with("param6", "")

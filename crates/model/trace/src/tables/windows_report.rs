@@ -144,7 +144,7 @@ codes! {
         StoppedWithError = "stopped_with_error",
         /// It ended without being stopped.
         Terminated = "terminated",
-        /// It did not stop after it was told to prepare for a shutdown.
+        /// It did not stop after the request to prepare for a shutdown.
         StopTimeout = "stop_timeout",
         /// A boot-start or system-start driver was not loaded.
         DriverNotLoaded = "driver_not_loaded",

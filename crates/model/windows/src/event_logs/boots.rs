@@ -4,6 +4,7 @@
 //! records first, then the end of the previous shutdown, then the kernel's start with an earlier time. Sorting by time
 //! fails too, because the clock may be hours off until it is set.
 
+use hashbrown::HashMap;
 use onoff_event_log::Record;
 use onoff_trace::LogChannel;
 
@@ -12,7 +13,8 @@ use super::collection::Machine;
 use super::ends::{self, RecordedEnd};
 use super::events::{
     BOOT_ACCOUNT, BOOT_RECORD, BOOT_TYPE, CLOCK_SET, DIAGNOSTICS, EVENT_LOG, KERNEL_BOOT, KERNEL_GENERAL, KERNEL_POWER,
-    KERNEL_START, KERNEL_STOP, LOG_NOT_STOPPED, LOG_START, LOG_STOP, POWER_ACTION, POWER_TROUBLESHOOTER, RESUME, SLEEP,
+    KERNEL_START, KERNEL_STOP, LOG_NOT_STOPPED, LOG_START, LOG_STOP, POWER_ACTION, POWER_TROUBLESHOOTER, RESUME,
+    SHUTDOWN_ACCOUNT, SHUTDOWN_DELAYS, SLEEP, is,
 };
 use super::power::{self, FastStartup};
 
@@ -152,10 +154,6 @@ impl LoggedBoot {
     }
 }
 
-pub(super) fn is(record: &Record, provider: &str, id: u32) -> bool {
-    record.id == id && record.provider == provider
-}
-
 /// Returns the boots in chronological order, and the number of accounts whose boot is not in the logs.
 pub(super) fn boots(machine: &Machine) -> (Vec<LoggedBoot>, u64) {
     let mut boots = boots_of_system_log(&machine.records);
@@ -204,7 +202,7 @@ pub(super) fn boots(machine: &Machine) -> (Vec<LoggedBoot>, u64) {
             boot.is_stopped |= was_shut_down;
         }
     }
-    unassigned += ends::assign(&machine.records, &starts, &mut boots);
+    unassigned += assign_ends(&machine.records, &starts, &mut boots);
     (boots, unassigned)
 }
 
@@ -400,6 +398,56 @@ fn add_other_channels(machine: &Machine, starts: &StartTimes, boots: &mut [Logge
         let time_ns = record.time_ns.saturating_add(MAX_ACCOUNT_DISTANCE_NS as i64);
         if let Some(boot) = starts.running_at(time_ns).and_then(|index| boots.get_mut(index)) {
             boot.records.push(index);
+        }
+    }
+}
+
+/// Maximum number of successive boots without the log service.
+const MAX_BOOTS_WITHOUT_LOG: usize = 64;
+
+/// Assigns what was recorded about ends to the boots that ended; returns the number of accounts without a boot.
+fn assign_ends(records: &[Record], starts: &StartTimes, boots: &mut [LoggedBoot]) -> u64 {
+    let mut unassigned = 0;
+    let diagnostics = || records.iter().enumerate().filter(|(_, record)| record.provider == DIAGNOSTICS);
+    let mut boots_by_start: HashMap<i64, usize> = HashMap::new();
+    for (_, record) in diagnostics().filter(|(_, record)| record.id == SHUTDOWN_ACCOUNT) {
+        let account = ends::ShutdownRecord::new(record);
+        // The start is wrong if the clock was set during the boot, but the end is right.
+        let place = account.as_ref().and_then(|account| starts.running_at(account.end_unix_ns));
+        match (account, place.and_then(|place| Some((place, boots.get_mut(place)?)))) {
+            (Some(account), Some((place, boot))) => {
+                boots_by_start.insert(account.start_unix_ns, place);
+                boot.is_stopped = true;
+                boot.end.account = Some(account.without_clock_steps(boot.clock_steps_ns()));
+            }
+            _ => unassigned += 1,
+        }
+    }
+    for (index, record) in diagnostics().filter(|(_, record)| SHUTDOWN_DELAYS.contains(&record.id)) {
+        let place = record.time("StartTime").and_then(|start_ns| boots_by_start.get(&start_ns));
+        match place.and_then(|&place| boots.get_mut(place)) {
+            Some(boot) => boot.end.delays.push(index),
+            None => unassigned += 1,
+        }
+    }
+    assign_unclean_ends(records, boots);
+    unassigned
+}
+
+/// Assigns ends without a shutdown. The record of the kernel says more than that of the log service, which notices the
+/// end only of a boot in which it ran.
+fn assign_unclean_ends(records: &[Record], boots: &mut [LoggedBoot]) {
+    for place in 1..boots.len() {
+        let Some((earlier, [boot, ..])) = boots.split_at_mut_checked(place) else { continue };
+        let mut own_records = boot.records.iter().filter_map(|&index| records.get(index));
+        if let Some(unclean_end) = own_records.clone().find_map(ends::kernel_end)
+            && let Some(boot) = earlier.last_mut()
+        {
+            boot.end.unclean_end = Some(unclean_end);
+        } else if let Some(unclean_end) = own_records.find_map(ends::log_service_end)
+            && let Some(boot) = earlier.iter_mut().rev().take(MAX_BOOTS_WITHOUT_LOG).find(|boot| boot.has_services)
+        {
+            boot.end.unclean_end = boot.end.unclean_end.take().or(Some(unclean_end).filter(|_| !boot.is_stopped));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Finds what was changed on a computer before each of its boots.
 //!
 //! A change belongs to the boot that follows it: it was recorded between the start of the previous boot and the start
-//! of this one. Which events say so, and in which channels, is measured on logs of real computers (builds 7601 to
+//! of this one. The events and their channels were measured on logs of real computers (builds 7601 to
 //! 22000); only the events of Windows Installer are from its documentation.
 
 use hashbrown::{HashMap, HashSet};

@@ -11,20 +11,14 @@
 //!
 //! Steps of the clock during the boot are part of `Kernel` and `Shutdown` there, and the start is that much earlier.
 
-use hashbrown::HashMap;
 use onoff_event_log::Record;
-use onoff_trace::{Milestone, ShutdownAccount, ShutdownRequest, UncleanEnd, milestone};
+use onoff_trace::{ShutdownAccount, ShutdownRequest, UncleanEnd};
 
-use super::account::{self, Delay, milliseconds};
-use super::boots::{LoggedBoot, StartTimes, is};
+use super::account::milliseconds;
 use super::events::{
-    DIAGNOSTICS, EVENT_LOG, KERNEL_BOOT, KERNEL_POWER, LAST_BOOT, LOG_NOT_STOPPED, LOG_STOP, NO_SHUTDOWN,
-    SHUTDOWN_ABORTED, SHUTDOWN_ACCOUNT, SHUTDOWN_DELAYS, SHUTDOWN_FAILED, SHUTDOWN_REQUEST, USER32,
+    EVENT_LOG, KERNEL_BOOT, KERNEL_POWER, LAST_BOOT, LOG_NOT_STOPPED, NO_SHUTDOWN, SHUTDOWN_ABORTED, SHUTDOWN_FAILED,
+    SHUTDOWN_REQUEST, USER32, is,
 };
-use crate::texts::Texts;
-
-/// Maximum number of successive boots without the log service.
-const MAX_BOOTS_WITHOUT_LOG: usize = 64;
 
 /// What later boots recorded about the end of a boot.
 #[derive(Clone, Debug, Default)]
@@ -40,53 +34,6 @@ pub(super) fn is_good_shutdown(record: &Record) -> bool {
     is(record, KERNEL_BOOT, LAST_BOOT) && record.number("LastShutdownGood") == Some(1)
 }
 
-/// Assigns what was recorded about ends to the boots that ended; returns the number of accounts without a boot.
-pub(super) fn assign(records: &[Record], starts: &StartTimes, boots: &mut [LoggedBoot]) -> u64 {
-    let mut unassigned = 0;
-    let diagnostics = || records.iter().enumerate().filter(|(_, record)| record.provider == DIAGNOSTICS);
-    let mut boots_by_start: HashMap<i64, usize> = HashMap::new();
-    for (_, record) in diagnostics().filter(|(_, record)| record.id == SHUTDOWN_ACCOUNT) {
-        let account = ShutdownRecord::new(record);
-        // The start is wrong if the clock was set during the boot, but the end is right.
-        let place = account.as_ref().and_then(|account| starts.running_at(account.end_unix_ns));
-        match (account, place.and_then(|place| Some((place, boots.get_mut(place)?)))) {
-            (Some(account), Some((place, boot))) => {
-                boots_by_start.insert(account.start_unix_ns, place);
-                boot.is_stopped = true;
-                boot.end.account = Some(account.without_clock_steps(boot.clock_steps_ns()));
-            }
-            _ => unassigned += 1,
-        }
-    }
-    for (index, record) in diagnostics().filter(|(_, record)| SHUTDOWN_DELAYS.contains(&record.id)) {
-        let place = record.time("StartTime").and_then(|start_ns| boots_by_start.get(&start_ns));
-        match place.and_then(|&place| boots.get_mut(place)) {
-            Some(boot) => boot.end.delays.push(index),
-            None => unassigned += 1,
-        }
-    }
-    assign_unclean_ends(records, boots);
-    unassigned
-}
-
-/// Assigns ends without a shutdown. The record of the kernel says more than that of the log service, which notices the
-/// end only of a boot in which it ran.
-fn assign_unclean_ends(records: &[Record], boots: &mut [LoggedBoot]) {
-    for place in 1..boots.len() {
-        let Some((earlier, [boot, ..])) = boots.split_at_mut_checked(place) else { continue };
-        let mut own_records = boot.records.iter().filter_map(|&index| records.get(index));
-        if let Some(unclean_end) = own_records.clone().find_map(kernel_end)
-            && let Some(boot) = earlier.last_mut()
-        {
-            boot.end.unclean_end = Some(unclean_end);
-        } else if let Some(unclean_end) = own_records.find_map(log_service_end)
-            && let Some(boot) = earlier.iter_mut().rev().take(MAX_BOOTS_WITHOUT_LOG).find(|boot| boot.has_services)
-        {
-            boot.end.unclean_end = boot.end.unclean_end.take().or(Some(unclean_end).filter(|_| !boot.is_stopped));
-        }
-    }
-}
-
 /// Returns the name of a record in the tables.
 pub(super) fn event(record: &Record) -> String {
     format!("{}/{}", record.provider, record.id)
@@ -96,8 +43,8 @@ pub(super) fn event(record: &Record) -> String {
 #[derive(Clone, Debug)]
 pub(super) struct ShutdownRecord {
     /// ns since 1970.
-    start_unix_ns: i64,
-    end_unix_ns: i64,
+    pub(super) start_unix_ns: i64,
+    pub(super) end_unix_ns: i64,
     pub(super) account: ShutdownAccount,
 }
 
@@ -105,7 +52,7 @@ pub(super) struct ShutdownRecord {
 const MIN_CLOCK_STEPS_NS: i64 = 1_000_000_000;
 
 impl ShutdownRecord {
-    fn new(record: &Record) -> Option<Self> {
+    pub(super) fn new(record: &Record) -> Option<Self> {
         let ms = |name: &str| milliseconds(record, name);
         let account = ShutdownAccount {
             shutdown_ns: ms("ShutdownTime")?,
@@ -126,7 +73,7 @@ impl ShutdownRecord {
 
     /// Windows counts the steps of the clock during the boot as time in the kernel, and places the start that much
     /// earlier.
-    fn without_clock_steps(mut self, steps_ns: i64) -> Self {
+    pub(super) fn without_clock_steps(mut self, steps_ns: i64) -> Self {
         let account = &mut self.account;
         if steps_ns >= MIN_CLOCK_STEPS_NS && account.kernel_ns >= steps_ns && account.shutdown_ns >= steps_ns {
             account.kernel_ns -= steps_ns;
@@ -137,12 +84,12 @@ impl ShutdownRecord {
     }
 
     /// Start by the clock of the end of the boot, ns since 1970.
-    fn corrected_start_unix_ns(&self) -> i64 {
+    pub(super) fn corrected_start_unix_ns(&self) -> i64 {
         self.start_unix_ns.saturating_add(self.account.clock_steps_ns)
     }
 }
 
-fn kernel_end(record: &Record) -> Option<UncleanEnd> {
+pub(super) fn kernel_end(record: &Record) -> Option<UncleanEnd> {
     is(record, KERNEL_POWER, NO_SHUTDOWN).then(|| UncleanEnd {
         bugcheck_code: record.number("BugcheckCode"),
         is_power_button_pressed: record.number("PowerButtonTimestamp").is_some_and(|time| time > 0),
@@ -151,7 +98,7 @@ fn kernel_end(record: &Record) -> Option<UncleanEnd> {
     })
 }
 
-fn log_service_end(record: &Record) -> Option<UncleanEnd> {
+pub(super) fn log_service_end(record: &Record) -> Option<UncleanEnd> {
     is(record, EVENT_LOG, LOG_NOT_STOPPED).then(|| UncleanEnd { event: event(record), ..UncleanEnd::default() })
 }
 
@@ -190,36 +137,4 @@ pub(super) fn request(records: &[(i64, &Record)]) -> Option<ShutdownRequest> {
         }
     }
     request
-}
-
-impl LoggedBoot {
-    /// Returns the milestones of the end of the boot.
-    pub(super) fn end_milestones(&self, records: &[(i64, &Record)], texts: &mut Texts) -> Vec<Milestone> {
-        let mut rows = Vec::new();
-        let mut push = |time_ns: i64, name: &str, event: &str| {
-            let (name, event) = (texts.str(name), texts.str(event));
-            rows.push(Milestone { time_ns, name, event, ..Milestone::UNKNOWN });
-        };
-        for &(time_ns, record) in records.iter().filter(|(_, record)| is(record, EVENT_LOG, LOG_STOP)) {
-            push(time_ns, milestone::EVENT_LOG_STOP, &event(record));
-        }
-        if let Some(record) = &self.end.account {
-            let account = &record.account;
-            let start_ns = self.axis_of_clock(record.corrected_start_unix_ns());
-            let system_ns = start_ns + account.user_session_ns;
-            let kernel_ns = system_ns + account.system_session_ns;
-            push(start_ns, milestone::ACCOUNT_SHUTDOWN_START, &account.event);
-            push(system_ns, milestone::ACCOUNT_USER_SESSION_END, &account.event);
-            push(kernel_ns, milestone::ACCOUNT_SYSTEM_SESSION_END, &account.event);
-            // The parts are rounded to milliseconds, and so is their sum.
-            push(start_ns + account.shutdown_ns, milestone::ACCOUNT_SHUTDOWN_END, &account.event);
-        }
-        rows
-    }
-
-    /// Returns the delays of the shutdown that Windows reports.
-    pub(super) fn shutdown_delays(&self, records: &[Record]) -> Vec<(Delay, String)> {
-        let delays = self.end.delays.iter().filter_map(|&index| records.get(index));
-        delays.filter_map(|record| Some((account::reported_delay(record)?, event(record)))).collect()
-    }
 }

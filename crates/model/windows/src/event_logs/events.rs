@@ -1,6 +1,7 @@
 //! The events that are read from logs.
 
 use hashbrown::HashSet;
+use onoff_event_log::Record;
 use onoff_trace::TableSet;
 
 use crate::phases;
@@ -94,4 +95,9 @@ pub(super) fn wanted() -> HashSet<(&'static str, u32)> {
     let lists = [OTHERS, CHANGES, SERVICE_FAILURES];
     let others = lists.into_iter().flatten().flat_map(|&(provider, ids)| ids.iter().map(move |&id| (provider, id)));
     of_phases.chain(others).collect()
+}
+
+/// Whether a record is this event.
+pub(super) fn is(record: &Record, provider: &str, id: u32) -> bool {
+    record.id == id && record.provider == provider
 }

@@ -10,7 +10,8 @@
 //! | [`account`] | Windows' own account of a boot |
 //! | [`accompanying`] | the account of a boot that a trace recorded |
 //! | [`ends`] | how boots ended: accounts of shutdowns, requests, ends without a shutdown |
-//! | [`power`] | sleeps, hibernations and fast startups |
+//! | [`power`] | records of sleeps, hibernations and fast startups |
+//! | `rows` | rows of sleeps and of the end of a boot |
 //! | [`changes`] | what was changed before each boot |
 //! | [`service_failures`] | services that failed |
 //! | [`events`] | the events that are read |
@@ -23,6 +24,7 @@ mod collection;
 mod ends;
 mod events;
 mod power;
+mod rows;
 mod service_failures;
 
 use hashbrown::HashSet;

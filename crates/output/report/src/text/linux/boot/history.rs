@@ -227,7 +227,9 @@ fn notes(history: &BootHistory) -> Vec<String> {
     let unfinished = (history.boots.len() - compared_count(history)) as u64;
     if unfinished > 0 {
         let reason = match history.system {
-            SystemKind::Windows => "of which Windows wrote no account (it writes none of fast startups), or after an installation",
+            SystemKind::Windows => {
+                "of which Windows wrote no account (it writes none of fast startups), or after an installation"
+            }
             _ => "that did not finish",
         };
         notes.push(format!("Not compared: {} {reason}.", counted(unfinished, "boot")));
