@@ -45,7 +45,7 @@ def of_script(files):
 
 def of_onoff(onoff, folder):
     answer = subprocess.run([onoff, "summary", str(folder), "--format", "json"], check=True, stdout=subprocess.PIPE).stdout
-    rows = json.loads(answer)["summary"]["rows"]
+    rows = json.loads(answer)["rows"]
     return {row["boot"]: row["duration_ns"] // 1_000_000 for row in rows if row["transition"] == "boot" and row["duration_ns"]}
 
 
