@@ -78,7 +78,7 @@ def event_logs():
 
 
 def power_reports():
-    """Yields a sleep study with data and one with tables."""
+    """Yields a sleep study with data and one with tables, a battery report and system sleep diagnostics."""
     session = (
         '{"Type":2,"SessionId":1,"EnterReason":"Lid","ExitReason":"----","EntryTimestamp":"2026-03-01T20:00:00Z",'
         '"Duration":600000000,"OnAc":false,"EntryRemainingCapacity":40000,"EntryFullChargeCapacity":50000,'
@@ -94,6 +94,22 @@ def power_reports():
     yield (
         f'<meta name="ReportUtcOffset" content="-6:00"/><table id="summary-table">{row}</table>'
         f'<a name="connected-standby-session-1"/><table>{details}</table>'
+    ).encode()
+    usage = "".join(
+        f'<tr class="even {mark}"><td class="dateTime"><span>2026-03-01 </span>{hour}:00:00</td><td class="state">{state}</td>'
+        f'<td class="acdc">{source}</td><td class="percent">71 %</td><td class="mw">45,620 mWh</td></tr>'
+        for mark, hour, state, source in [
+            ("dc", 10, "Connected standby", "Battery"),
+            ("suspend", 12, "Suspended", ""),
+            ("", 20, "Report generated", "AC"),
+        ]
+    )
+    full = '<tr style="height:0.4em;"></tr><tr><td>FULL</td><td>50,000 mWh</td></tr>'
+    yield f'<html xmlns:bat="http://schemas.microsoft.com/battery/2012"><table>{full}{usage}</table></html>'.encode()
+    cells = ["0:15:00", "Sleeping3", "0", "System Idle", "14", "0", "1"]
+    sleep = '<td class="percent">2026-03-01T20:00:00</td>' + "".join(f"<td>{cell}</td>" for cell in cells)
+    yield (
+        f'<html xmlns:ssd="http://schemas.microsoft.com/systemsleepdiagnostics/2016"><table><tr>{sleep}</tr></table></html>'
     ).encode()
 
 

@@ -15,6 +15,7 @@ mod logged_service_failures;
 mod many_sleeps;
 mod netboot_properties;
 mod power_reports;
+mod power_tables;
 mod questions;
 mod sleep_runs;
 

@@ -16,6 +16,35 @@ pub(crate) fn local_ns(date: &str, time: &str) -> Option<i64> {
     i64::try_from(time.as_nanosecond()).ok()
 }
 
+/// Parses the times of consecutive rows. A row on the same day as the row before has no date.
+#[derive(Default)]
+pub(crate) struct LocalClock {
+    date: String,
+}
+
+impl LocalClock {
+    /// Parses e.g. `2026-03-01 20:00:00`, or `20:00:00` on the day of the row before, as ns since 1970-01-01 of the
+    /// local clock.
+    pub(crate) fn time_ns(&mut self, text: &str) -> Option<i64> {
+        let mut parts = text.split_whitespace();
+        let time = parts.next_back()?;
+        if let Some(date) = parts.next() {
+            date.clone_into(&mut self.date);
+        }
+        local_ns(&self.date, time)
+    }
+}
+
+/// Parses a capacity, e.g. `45,620 mWh`, `45.620 mWh` or `45 620 mWh`, in mWh. The reports have no fractions, so each
+/// separator groups digits.
+pub(crate) fn mwh(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let number = text.split(char::is_alphabetic).next().unwrap_or_default();
+    let is_grouped = number.starts_with(|first: char| first.is_ascii_digit()) && number.len() < text.len();
+    let digits: String = number.chars().filter(char::is_ascii_digit).collect();
+    if is_grouped { digits.parse().ok() } else { None }
+}
+
 /// Parses the difference of local time to UTC in minutes, e.g. `-6:00` or `+5:30`.
 pub(crate) fn utc_offset_minutes(text: &str) -> Option<i32> {
     let text = text.trim();
@@ -68,6 +97,16 @@ mod tests {
             assert_eq!(utc_offset_minutes(text), Some(minutes), "{text}");
         }
         assert_eq!(utc_offset_minutes("99:00"), None);
+        for text in ["45,620 mWh\n", "45.620 mWh", "45\u{a0}620 mWh", "45\u{2019}620 мВт\u{b7}ч"] {
+            assert_eq!(mwh(text), Some(45_620), "{text}");
+        }
+        for text in ["-", "", "71 %", "mWh", "-5 mWh", "99999999999999999999 mWh"] {
+            assert_eq!(mwh(text), None, "{text}");
+        }
+        let mut clock = LocalClock::default();
+        assert_eq!(clock.time_ns("00:00:01"), None, "no date yet");
+        assert_eq!(clock.time_ns("1970-01-02  00:00:01"), Some(86_401_000_000_000));
+        assert_eq!(clock.time_ns(" 00:00:02"), Some(86_402_000_000_000));
         assert_eq!(hours_ns("107:05:09"), Some(385_509_000_000_000));
         for text in ["1:2", "1:60:00", "-1:00:00", "1:00:00:00", "9223372036854775807:00:00"] {
             assert_eq!(hours_ns(text), None, "{text}");

@@ -1,4 +1,5 @@
-//! Reads the sleep study of Windows, the report that `powercfg /sleepstudy` writes.
+//! Reads the reports of sleeps that `powercfg` of Windows writes: the sleep study (`/sleepstudy`), the battery report
+//! (`/batteryreport`) and the system sleep diagnostics (`/systemsleepdiagnostics`).
 //!
 //! ```
 //! let page = br#"<html><script>var SESSION_TYPE_NAMES = []; var LocalSprData = {"ScenarioInstances": [
@@ -15,6 +16,9 @@
 //! * Windows 11 24H2 and later write a page that contains its data as a JavaScript object; the page's own names and
 //!   units apply. Earlier versions write tables only. They are read by their CSS classes and by the field names of
 //!   events, which are the same in every language.
+//! * The other two reports consist of tables, which are recognized by their columns and CSS classes. The battery report
+//!   does not say which sleep state a suspended computer was in, nor does it call modern standby the same in every
+//!   language.
 //! * The XML form (`/xml`) is not read: no report of a real computer was available to check its units.
 //! * Values that the report does not have are `None`. Sessions without a time or a duration are counted as unreadable.
 //!
@@ -22,10 +26,13 @@
 
 #![forbid(unsafe_code)]
 
+mod battery_page;
+mod diagnostics_page;
 mod fields;
 mod literal;
 mod page_data;
 mod page_tables;
+mod rows;
 mod tables;
 
 use std::borrow::Cow;
@@ -43,8 +50,13 @@ pub const MAX_BLOCKERS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Error {
-    #[error("not a power report: neither the data nor the table of a sleep study")]
+    #[error("not a power report: neither the data of a sleep study nor a table of power states")]
     NotAPowerReport,
+    #[error(
+        "the states in this battery report are not in English, so standby cannot be told from use. Run \
+         'powercfg /sleepstudy' on that computer and open the page it writes"
+    )]
+    UnknownLanguage,
     /// The data of the page ends too early, or is not an object.
     #[error("byte offset {offset:#x}: the data of the sleep study is damaged or cut off here")]
     Damaged {
@@ -56,6 +68,16 @@ pub enum Error {
         /// Size of the file.
         bytes: usize,
     },
+}
+
+/// The report that a page is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReportKind {
+    #[default]
+    SleepStudy,
+    SleepDiagnostics,
+    Battery,
 }
 
 /// State of the computer during a session.
@@ -71,6 +93,8 @@ pub enum SessionKind {
     /// Sleep with the memory also saved to disk.
     HybridSleep,
     Hibernate,
+    /// Sleep, hibernation or off: a battery report does not tell them apart.
+    Suspended,
     /// The shutdown of a fast startup, and the time off.
     HybridShutdown,
     Shutdown,
@@ -197,6 +221,7 @@ pub struct KernelTimes {
 /// A report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
+    pub kind: ReportKind,
     /// When it was written, ns since 1970-01-01 UTC.
     pub created_unix_ns: Option<i64>,
     /// Difference of local time to UTC in minutes; positive east of Greenwich.
@@ -222,10 +247,17 @@ pub struct Report {
 }
 
 /// Marks of the pages, in scripts and name spaces that are the same in every language.
-const MARKS: [&str; 3] =
-    ["var SESSION_TYPE_NAMES", "var LocalSprData", "xmlns:slp=\"http://schemas.microsoft.com/sleepstudy/"];
+const MARKS: [&str; 5] = [
+    "var SESSION_TYPE_NAMES",
+    "var LocalSprData",
+    "xmlns:slp=\"http://schemas.microsoft.com/sleepstudy/",
+    BATTERY_MARK,
+    DIAGNOSTICS_MARK,
+];
+const BATTERY_MARK: &str = "xmlns:bat=\"http://schemas.microsoft.com/battery/";
+const DIAGNOSTICS_MARK: &str = "xmlns:ssd=\"http://schemas.microsoft.com/systemsleepdiagnostics/";
 
-/// True if `bytes` start like a sleep study.
+/// True if `bytes` start like a power report.
 #[must_use]
 pub fn is_power_report(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
@@ -248,7 +280,7 @@ fn contains(text: &[u8], mark: &[u8]) -> bool {
 /// Reads a report.
 ///
 /// # Errors
-/// Bytes that are not a sleep study, or whose data is damaged or too large.
+/// Bytes that are not a power report, or whose data is damaged or too large, or a language that cannot be understood.
 pub fn read(bytes: &[u8]) -> Result<Report, Error> {
     if bytes.len() > MAX_BYTES {
         return Err(Error::TooLarge { bytes: bytes.len() });
@@ -256,6 +288,12 @@ pub fn read(bytes: &[u8]) -> Result<Report, Error> {
     let text: Cow<'_, str> = String::from_utf8_lossy(bytes);
     if let Some(start) = literal::find(&text, "LocalSprData") {
         return page_data::read(&text, start);
+    }
+    if text.contains(BATTERY_MARK) {
+        return battery_page::read(&text);
+    }
+    if text.contains(DIAGNOSTICS_MARK) {
+        return Ok(diagnostics_page::read(&text));
     }
     page_tables::read(&text).ok_or(Error::NotAPowerReport)
 }

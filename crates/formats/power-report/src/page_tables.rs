@@ -6,12 +6,13 @@
 
 use hashbrown::HashMap;
 
-use crate::fields::{hours_ns, local_ns, text_or_empty, utc_offset_minutes};
-use crate::tables::{Node, Tag, nodes, push_unescaped};
+use crate::fields::{LocalClock, hours_ns, text_or_empty, utc_offset_minutes};
+use crate::rows::{Part, Row, parts};
+use crate::tables::Tag;
 use crate::{KernelTimes, MAX_SESSIONS, Report, Session, SessionKind};
 
-/// Maximum number of cells in a row; sessions have 12.
-const MAX_CELLS: usize = 64;
+/// Maximum number of values in the table above the sessions; it has six.
+pub(crate) const MAX_HEADER: usize = 64;
 /// Maximum number of fields of a session; sleeps have 20.
 const MAX_FIELDS: usize = 256;
 /// Prefix of the names of anchors in front of the details of a session.
@@ -27,13 +28,6 @@ const LABELS: [(&str, SessionKind); 7] = [
     ("Bugcheck", SessionKind::Crash),
     ("Bug Check", SessionKind::Crash),
 ];
-
-/// A cell of a table row.
-#[derive(Debug, Default)]
-struct Cell<'p> {
-    class: &'p str,
-    text: String,
-}
 
 /// A row of the table of sessions.
 struct SessionRow {
@@ -52,7 +46,7 @@ struct Details {
 }
 
 #[derive(Default)]
-struct Page<'p> {
+struct Page {
     utc_offset_minutes: Option<i32>,
     /// Values of the table above the sessions.
     header: Vec<String>,
@@ -60,41 +54,25 @@ struct Page<'p> {
     rows: Vec<SessionRow>,
     details: HashMap<u64, Details>,
     unreadable: u64,
-    /// Date of the last row that has one; later rows of the same day have none.
-    date: String,
+    clock: LocalClock,
     /// The session whose section is being read.
     current: Option<u64>,
-    cells: Vec<Cell<'p>>,
-    is_in_cell: bool,
 }
 
 /// Reads a page; `None` if it has no table of sessions.
 pub(crate) fn read(text: &str) -> Option<Report> {
     let mut page = Page::default();
-    for node in nodes(text) {
-        page.on_node(node);
+    for part in parts(text) {
+        match part {
+            Part::Tag(tag) => page.on_open(tag),
+            Part::Row(row) => page.on_row(&row),
+        }
     }
     page.has_sessions_table.then(|| page.report())
 }
 
-impl<'p> Page<'p> {
-    fn on_node(&mut self, node: Node<'p>) {
-        match node {
-            Node::Open(tag) => self.on_open(tag),
-            Node::Text(text) => {
-                if self.is_in_cell
-                    && let Some(cell) = self.cells.last_mut()
-                {
-                    push_unescaped(&mut cell.text, text);
-                }
-            }
-            Node::Close("td") => self.is_in_cell = false,
-            Node::Close("tr") => self.on_row(),
-            Node::Close(_) => {}
-        }
-    }
-
-    fn on_open(&mut self, tag: Tag<'p>) {
+impl Page {
+    fn on_open(&mut self, tag: Tag<'_>) {
         match tag.name {
             "meta" if tag.attribute("name") == Some("ReportUtcOffset") => {
                 self.utc_offset_minutes = tag.attribute("content").and_then(utc_offset_minutes);
@@ -104,57 +82,40 @@ impl<'p> Page<'p> {
                 let number = tag.attribute("name").and_then(|name| name.strip_prefix(ANCHOR)?.parse().ok());
                 self.current = number.or(self.current);
             }
-            "tr" => self.cells.clear(),
-            "td" => {
-                self.is_in_cell = self.cells.len() < MAX_CELLS;
-                if self.is_in_cell {
-                    self.cells.push(Cell { class: tag.attribute("class").unwrap_or_default(), text: String::new() });
-                }
-            }
             _ => {}
         }
     }
 
-    fn on_row(&mut self) {
-        let cells = std::mem::take(&mut self.cells);
-        self.is_in_cell = false;
-        let text_of = |class: &str| cells.iter().find(|cell| cell.class == class).map(|cell| cell.text.trim());
-        if let Some(label) = text_of("state") {
-            let time = text_of("dateTime").unwrap_or_default();
-            match self.session_row(cells.first(), time, text_of("hms").unwrap_or_default(), label) {
+    fn on_row(&mut self, row: &Row<'_>) {
+        if let Some(label) = row.text_of("state") {
+            match self.session_row(row, label) {
                 Some(row) if self.rows.len() < MAX_SESSIONS => self.rows.push(row),
                 _ => self.unreadable += 1,
             }
         } else if let (Some(enter), Some(exit), Some(current)) =
-            (text_of("EntryReason"), text_of("ExitReason"), self.current)
+            (row.text_of("EntryReason"), row.text_of("ExitReason"), self.current)
         {
             let details = self.details.entry(current).or_default();
             (details.enter_reason, details.exit_reason) = (text_or_empty(enter), text_or_empty(exit));
-        } else if let ([name, value], Some(current)) = (&cells[..], self.current) {
+        } else if let ([name, value], Some(current)) = (&row.cells[..], self.current) {
             let name = name.text.trim();
             let is_field = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
             let details = self.details.entry(current).or_default();
             if is_field && details.fields.len() < MAX_FIELDS {
                 details.fields.entry(name.to_owned()).or_insert_with(|| value.text.trim().to_owned());
             }
-        } else if let ([label, value], false) = (&cells[..], self.has_sessions_table)
-            && label.class == "label"
-            && self.header.len() < MAX_CELLS
+        } else if let (Some(value), false) = (row.labeled_value(), self.has_sessions_table)
+            && self.header.len() < MAX_HEADER
         {
-            self.header.push(value.text.trim().to_owned());
+            self.header.push(value.to_owned());
         }
     }
 
-    fn session_row(&mut self, number: Option<&Cell<'_>>, time: &str, hours: &str, label: &str) -> Option<SessionRow> {
-        let mut parts = time.split_whitespace();
-        let time = parts.next_back()?;
-        if let Some(date) = parts.next() {
-            date.clone_into(&mut self.date);
-        }
+    fn session_row(&mut self, row: &Row<'_>, label: &str) -> Option<SessionRow> {
         Some(SessionRow {
-            number: number?.text.trim().parse().ok()?,
-            start_local_ns: local_ns(&self.date, time)?,
-            duration_ns: hours_ns(hours)?,
+            start_local_ns: self.clock.time_ns(row.text_of("dateTime")?)?,
+            number: row.cells.first()?.text.trim().parse().ok()?,
+            duration_ns: hours_ns(row.text_of("hms")?)?,
             label: label.to_owned(),
         })
     }
@@ -165,10 +126,7 @@ impl<'p> Page<'p> {
             self.rows.pop();
         }
         let offset_ns = i64::from(self.utc_offset_minutes.unwrap_or(0)) * 60_000_000_000;
-        let created = self.header.last().and_then(|time| {
-            let (date, time) = time.split_once(char::is_whitespace)?;
-            local_ns(date, time)?.checked_sub(offset_ns)
-        });
+        let created = self.header.last().and_then(|time| LocalClock::default().time_ns(time)?.checked_sub(offset_ns));
         let header = |index: usize| self.header.get(index).cloned().unwrap_or_default();
         let mut report = Report {
             created_unix_ns: created,

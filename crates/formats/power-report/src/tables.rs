@@ -10,7 +10,7 @@ pub(crate) enum Node<'p> {
 }
 
 /// An opening tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tag<'p> {
     pub(crate) name: &'p str,
     attributes: &'p str,

@@ -2,9 +2,10 @@
 
 use onoff_power_report::{MAX_BLOCKERS, read};
 use onoff_testkit::power_report::{MODERN_STANDBY, SLEEP, SleepStudy, StudySession};
+use onoff_testkit::power_tables::{BatteryReport, DiagnosedSleep, UsageRow, sleep_diagnostics};
 use proptest::prelude::*;
 
-fn pages() -> [String; 2] {
+fn pages() -> [String; 4] {
     let sessions = (0..6).map(|number: i64| {
         let kind = if number % 2 == 0 { MODERN_STANDBY } else { SLEEP };
         let session = StudySession::new(kind, number * 7_200_000_000_000, 3_600_000_000_000);
@@ -13,7 +14,18 @@ fn pages() -> [String; 2] {
     let study = SleepStudy::new(sessions.collect());
     // Without the page's own code, so that changes hit the data.
     let page = study.page().replace("// The page's own code.\n", "");
-    [page, study.tables_page(&str::to_owned)]
+    let states = ["Active", "Connected standby", "Suspended", "Report generated"];
+    let rows = (0..).zip(states).map(|(number, state)| UsageRow::new(number * 7_200_000_000_000, state, true, 40_000));
+    let battery = BatteryReport { full_mwh: vec![50_000], rows: rows.collect() };
+    let sleep = DiagnosedSleep {
+        start_unix_ns: 0,
+        duration_ns: 3_600_000_000_000,
+        state: "Sleeping3",
+        reason: "System Idle",
+        is_successful: true,
+    };
+    let diagnostics = sleep_diagnostics(&[sleep.clone(), sleep]);
+    [page, study.tables_page(&str::to_owned), battery.page(&str::to_owned, ","), diagnostics]
 }
 
 proptest! {

@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod any_bytes;
+mod tables;
 mod written;

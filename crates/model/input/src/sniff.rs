@@ -27,7 +27,7 @@ impl RecordingKind {
         match self {
             Self::EventTraceLog => "a Windows event trace log",
             Self::WindowsEventLogs => "a Windows event log",
-            Self::PowerReport => "a Windows sleep study",
+            Self::PowerReport => "a Windows power report",
             Self::NetworkCapture => "a network capture",
             Self::Linux => "a Linux recording",
             Self::FileOperations => "a recording of file operations",

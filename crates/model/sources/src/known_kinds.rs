@@ -88,10 +88,12 @@ const WORDS: &[(&str, KnownKind)] = &[
     ("title = Boot chart", foreign("the header of a bootchart", BOOTCHART)),
     ("bootchart SVG file", foreign("a systemd-bootchart picture (SVG)", BOOTCHART_PICTURE)),
     ("bootchart svg file", foreign("a bootchart picture (SVG)", BOOTCHART_PICTURE)),
-    ("schemas.microsoft.com/battery/", foreign("a Windows battery report", SLEEP_STUDY)),
     (
-        "schemas.microsoft.com/systemsleepdiagnostics/",
-        foreign("a Windows system sleep diagnostics report", SLEEP_STUDY),
+        "<BatteryReport",
+        foreign(
+            "a Windows battery report in XML",
+            "Run 'powercfg /batteryreport' without /xml and open the page it writes",
+        ),
     ),
     (
         "<SleepStudy",
@@ -100,8 +102,6 @@ const WORDS: &[(&str, KnownKind)] = &[
     ("<!DOCTYPE html", foreign("an HTML page", "Open the recording it was made from")),
     ("<html", foreign("an HTML page", "Open the recording it was made from")),
 ];
-
-const SLEEP_STUDY: &str = "Run 'powercfg /sleepstudy' on that computer and open the page it writes";
 
 const BOOTCHART: &str = "Pass the archive it is from (bootchart.tgz), or run 'onoff collect' on that computer";
 
@@ -204,8 +204,8 @@ mod tests {
         assert!(known_kind("bootchart.svg", picture).unwrap().advice.contains("'onoff boot'"));
         let xml = b"<?xml version=\"1.0\"?>\n<SleepStudy xmlns=\"http://schemas.microsoft.com/sleepstudy/2012\">";
         assert_eq!(description(xml), "a Windows sleep study in XML");
-        let battery = b"<!DOCTYPE html>\n<html xmlns:bat=\"http://schemas.microsoft.com/battery/2012\">";
-        assert_eq!(description(battery), "a Windows battery report");
+        let xml = b"<?xml version=\"1.0\"?>\n<BatteryReport xmlns=\"http://schemas.microsoft.com/battery/2012\">";
+        assert_eq!(description(xml), "a Windows battery report in XML");
         assert_eq!(description(b""), "an empty file");
         assert_eq!(description(&[0; 100]), "an empty file (only zero bytes)");
         assert_eq!(

@@ -5,7 +5,7 @@
 
 use onoff_input::error::Error;
 use onoff_input::opened::Files;
-use onoff_power_report::{BlockerKind, Report, Session, SessionKind};
+use onoff_power_report::{BlockerKind, Report, ReportKind, Session, SessionKind};
 use onoff_trace::{
     Clock, Losses, LowPowerBlocker, LowPowerBlockerKind, Milestone, PowerSession, PowerSessionKind, PowerSource,
     RecordingFile, StringId, SystemKind, TableName, TableSet, Trace, counters, milestone, windows_release,
@@ -16,14 +16,21 @@ use super::texts::Texts;
 counters! {
     SESSIONS_UNREADABLE = "power_sessions_unreadable", Warning, [Milestones, PowerSessions],
         "Sessions of power reports without a time or a duration. They are missing.";
+    STATES_UNKNOWN = "power_session_states_unknown", Warning, [Milestones],
+        "Sessions of power reports whose state is not known, because the page is not in English, or Windows did not \
+         know it or did not enter it. Sleeps among them are missing.";
 }
+
+/// Tolerated overlap of sessions of two reports, ns. The reports round to seconds, each in its own way.
+const OVERLAP_TOLERANCE_NS: i64 = 5_000_000_000;
 
 /// `SYSTEM_POWER_STATE` values.
 const S3: i64 = 4;
 const HIBERNATE: i64 = 5;
 const OFF: i64 = 6;
 
-/// Reads one or several reports; sessions that several reports contain are read once.
+/// Reads one or several reports; sessions that several reports contain are read once, from the report with the most
+/// details.
 ///
 /// # Errors
 /// A file that is not a power report, or is damaged.
@@ -31,7 +38,7 @@ pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
     let mut losses = Losses::new();
     let mut trace = Trace { recorder: "powercfg".to_owned(), requested_tables: wanted, ..Trace::default() };
     trace.system.kind = SystemKind::Windows;
-    let mut sessions: Vec<Session> = Vec::new();
+    let mut sessions: Vec<(ReportKind, Session)> = Vec::new();
     let mut newest: Option<Report> = None;
     for file in files.iter() {
         let mut report = onoff_power_report::read(file.bytes())
@@ -39,23 +46,63 @@ pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
         losses.add(&SESSIONS_UNREADABLE, report.unreadable_sessions);
         trace.files.push(RecordingFile {
             name: file.name().to_owned(),
-            content: "sleep study",
+            content: report_name(report.kind),
             bytes: file.stored_bytes(),
             compressed: false,
             finished: true,
         });
-        sessions.append(&mut report.sessions);
+        let kind = report.kind;
+        sessions.extend(std::mem::take(&mut report.sessions).into_iter().map(|session| (kind, session)));
         if newest.as_ref().is_none_or(|newest| newest.created_unix_ns <= report.created_unix_ns) {
             newest = Some(report);
         }
     }
-    sessions.sort_by_key(|session| (session.start_unix_ns, session.kind as u8, session.duration_ns));
-    sessions.dedup_by_key(|session| (session.start_unix_ns, session.kind as u8, session.duration_ns));
-    let start_unix_ns = sessions.first().map(|session| session.start_unix_ns);
+    let sessions = without_duplicates(sessions);
+    let unknown = sessions.iter().filter(|(_, session)| session.kind == SessionKind::Unknown).count();
+    losses.add(&STATES_UNKNOWN, unknown as u64);
+    let start_unix_ns = sessions.first().map(|(_, session)| session.start_unix_ns);
     describe(&newest.unwrap_or_default(), start_unix_ns, &mut trace);
     Tables::new(start_unix_ns.unwrap_or(0)).fill(&sessions, &mut trace);
     trace.losses.merge(losses);
     Ok(trace)
+}
+
+const fn report_name(kind: ReportKind) -> &'static str {
+    match kind {
+        ReportKind::SleepDiagnostics => "system sleep diagnostics",
+        ReportKind::Battery => "battery report",
+        _ => "sleep study",
+    }
+}
+
+/// Returns the sessions by start. A session that overlaps one of a report with more details is dropped.
+fn without_duplicates(sessions: Vec<(ReportKind, Session)>) -> Vec<(ReportKind, Session)> {
+    let key = |session: &Session| (session.start_unix_ns, session.kind as u8, session.duration_ns);
+    let mut kept: Vec<(ReportKind, Session)> = Vec::new();
+    for report in [ReportKind::SleepStudy, ReportKind::SleepDiagnostics, ReportKind::Battery] {
+        kept.sort_by_key(|(_, session)| key(session));
+        // Start of each kept session, with the latest end up to there.
+        let mut latest_ns = i64::MIN;
+        let covered: Vec<(i64, i64)> = kept
+            .iter()
+            .map(|(_, session)| {
+                latest_ns = latest_ns.max(session.start_unix_ns.saturating_add(session.duration_ns));
+                (session.start_unix_ns, latest_ns)
+            })
+            .collect();
+        let is_covered = |session: &Session| {
+            let end_ns = session.start_unix_ns.saturating_add(session.duration_ns);
+            let last_start_ns = end_ns.saturating_sub(OVERLAP_TOLERANCE_NS);
+            let before = covered.partition_point(|&(start_ns, _)| start_ns < last_start_ns);
+            let latest_ns = before.checked_sub(1).and_then(|index| covered.get(index)).map(|&(_, end_ns)| end_ns);
+            latest_ns.is_some_and(|end_ns| end_ns > session.start_unix_ns.saturating_add(OVERLAP_TOLERANCE_NS))
+        };
+        let new = sessions.iter().filter(|(kind, session)| *kind == report && !is_covered(session));
+        kept.extend(new.cloned());
+    }
+    kept.sort_by_key(|(_, session)| key(session));
+    kept.dedup_by_key(|(_, session)| key(session));
+    kept
 }
 
 /// Sets the system and the clock.
@@ -88,14 +135,14 @@ impl Tables {
         Self { start_unix_ns, texts: Texts::default(), milestones: Vec::new(), end_ns: 0 }
     }
 
-    fn fill(mut self, sessions: &[Session], trace: &mut Trace) {
+    fn fill(mut self, sessions: &[(ReportKind, Session)], trace: &mut Trace) {
         let wants = |table| trace.requested_tables.contains(table);
         let (wants_sessions, wants_blockers) = (wants(TableName::PowerSessions), wants(TableName::LowPowerBlockers));
-        for session in sessions {
+        for (report, session) in sessions {
             let start_ns = session.start_unix_ns.saturating_sub(self.start_unix_ns);
             let end_ns = start_ns.saturating_add(session.duration_ns);
             self.end_ns = self.end_ns.max(end_ns);
-            self.push_milestones(session, start_ns, end_ns);
+            self.push_milestones(*report, session, start_ns, end_ns);
             if wants_sessions {
                 trace.power_sessions.push(PowerSession {
                     kind: session_kind(session.kind),
@@ -135,8 +182,8 @@ impl Tables {
     }
 
     /// Adds the milestones of a sleep; other sessions have none.
-    fn push_milestones(&mut self, session: &Session, start_ns: i64, end_ns: i64) {
-        let event = self.texts.display(format_args!("sleep study session {}", session.number));
+    fn push_milestones(&mut self, report: ReportKind, session: &Session, start_ns: i64, end_ns: i64) {
+        let event = self.texts.display(format_args!("{} session {}", report_name(report), session.number));
         let mut add = |time_ns: i64, name: &str, value: Option<i64>, detail: &str| {
             let (name, detail): (StringId, StringId) = (self.texts.str(name), self.texts.str(detail));
             self.milestones.push(Milestone { time_ns, name, value, detail, event, ..Milestone::UNKNOWN });
@@ -156,23 +203,30 @@ impl Tables {
             }
             return;
         }
-        let (target, effective) = match session.kind {
-            SessionKind::Sleep => (S3, S3),
-            SessionKind::HybridSleep => (S3, HIBERNATE),
-            SessionKind::Hibernate => (HIBERNATE, HIBERNATE),
-            SessionKind::HybridShutdown => (OFF, HIBERNATE),
+        let states = match session.kind {
+            SessionKind::Sleep => Some((S3, S3)),
+            SessionKind::HybridSleep => Some((S3, HIBERNATE)),
+            SessionKind::Hibernate => Some((HIBERNATE, HIBERNATE)),
+            SessionKind::HybridShutdown => Some((OFF, HIBERNATE)),
+            SessionKind::Suspended => None,
             _ => return,
         };
-        let target = session.target_state.unwrap_or(target);
-        let effective = session.effective_state.unwrap_or(effective);
+        let target = session.target_state.or(states.map(|(target, _)| target));
+        // A report with only the requested state says nothing about the state that devices were prepared for.
+        let implied = states.filter(|_| session.target_state.is_none()).map(|(_, effective)| effective);
+        let effective = session.effective_state.or(implied);
         let times = &session.kernel_times;
         let ns = |ms: Option<i64>| ms.and_then(|ms| ms.checked_mul(1_000_000));
         // The session ends with the resume.
         let resume_ns = ns(times.resume_ms).filter(|&ns| ns <= session.duration_ns);
         let wake_ns = end_ns.saturating_sub(resume_ns.unwrap_or(0));
-        add(start_ns, milestone::SLEEP, Some(target), &effective.to_string());
-        let woke_from = if session.kind == SessionKind::HybridSleep { target } else { target.min(effective) };
-        add(wake_ns, milestone::WAKE, Some(woke_from), &target.to_string());
+        let number = |state: Option<i64>| state.map(|state| state.to_string()).unwrap_or_default();
+        add(start_ns, milestone::SLEEP, target, &number(effective));
+        let woke_from = match (session.kind, target, effective) {
+            (SessionKind::HybridSleep, target, _) | (_, target, None) => target,
+            (_, target, effective) => target.min(effective),
+        };
+        add(wake_ns, milestone::WAKE, woke_from, &number(target));
         if !session.wake_source.is_empty() {
             add(wake_ns, milestone::WAKE_SOURCE, None, &session.wake_source);
         }
@@ -200,6 +254,7 @@ const fn session_kind(kind: SessionKind) -> PowerSessionKind {
         SessionKind::Sleep => PowerSessionKind::Sleep,
         SessionKind::HybridSleep => PowerSessionKind::HybridSleep,
         SessionKind::Hibernate => PowerSessionKind::Hibernate,
+        SessionKind::Suspended => PowerSessionKind::Suspended,
         SessionKind::HybridShutdown => PowerSessionKind::HybridShutdown,
         SessionKind::Shutdown => PowerSessionKind::Shutdown,
         SessionKind::AbnormalShutdown => PowerSessionKind::AbnormalShutdown,

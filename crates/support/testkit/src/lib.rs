@@ -6,6 +6,7 @@
 //! * [`compress`] contains the encoders of compressed buffers.
 //! * [`event_log`] writes Windows event logs and their XML export.
 //! * [`power_report`] writes the sleep studies of `powercfg`.
+//! * [`power_tables`] writes the battery reports and system sleep diagnostics of `powercfg`.
 //! * [`events`] contains the events of Windows turning on and off.
 //! * [`hive`] writes registry hives and their logs.
 //! * [`hostile`] builds traces that no machine produces, from a seed.
@@ -30,6 +31,7 @@ pub mod journal;
 pub mod linux;
 pub mod planted_logs;
 pub mod power_report;
+pub mod power_tables;
 pub mod prefetch;
 mod program;
 pub mod real_recordings;

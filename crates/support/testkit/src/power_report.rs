@@ -289,12 +289,12 @@ fn table_label(kind: usize) -> &'static str {
 }
 
 /// Formats a time to the second, without a zone.
-fn second(unix_ns: i64) -> String {
+pub(crate) fn second(unix_ns: i64) -> String {
     let text = CivilTime::from_unix_ns(unix_ns).to_string();
     text.get(..19).unwrap_or(&text).to_owned()
 }
 
-fn hours(ns: i64) -> String {
+pub(crate) fn hours(ns: i64) -> String {
     let seconds = ns / SECOND;
     format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }

@@ -36,6 +36,7 @@ impl PowerReport {
                     | PowerSessionKind::Sleep
                     | PowerSessionKind::HybridSleep
                     | PowerSessionKind::Hibernate
+                    | PowerSessionKind::Suspended
                     | PowerSessionKind::HybridShutdown
             )
         };

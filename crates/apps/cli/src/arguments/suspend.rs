@@ -32,6 +32,7 @@ Examples:
       jq '.transitions[].phases[] | {{name, duration_ns}}'
   onoff suspend sleep.etl --format xml --timeunit ms.3 -o summary.xml
   onoff suspend sleepstudy-report.html   the page of 'powercfg /sleepstudy'
+  onoff suspend battery-report.html      the page of 'powercfg /batteryreport'
   onoff suspend linux.tar.xz             Linux: trace, journal, kernel log
   onoff suspend dmesg.txt                Linux: kernel log only
 

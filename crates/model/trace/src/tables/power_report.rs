@@ -19,6 +19,8 @@ codes! {
         HybridSleep = "hybrid_sleep",
         /// Hibernation.
         Hibernate = "hibernate",
+        /// Sleep, hibernation or off: the report does not tell them apart.
+        Suspended = "suspended",
         /// Shutdown of a fast startup, and the time off.
         HybridShutdown = "hybrid_shutdown",
         /// Shutdown, and the time off.

@@ -54,7 +54,11 @@ fn answer(transition: &PowerTransition) -> String {
     let is_known =
         |total: &PowerTotal| total.whole_ns.is_some() || total.at_least_ns > 0 || total.kernel_duration_ns().is_some();
     if power_report::is_reported(transition) && !is_known(&details.suspend) && !is_known(&details.resume) {
-        return format!("{kind}: {} asleep.", duration_or_dash(details.asleep.wall_ns));
+        let time = duration_or_dash(details.asleep.wall_ns);
+        if transition.variant == Variant::Unknown {
+            return format!("Suspended for {time}; sleep, hibernation or off: not known.");
+        }
+        return format!("{kind}: {time} asleep.");
     }
     let mut sentence = format!(
         "{kind}: {}, {}",
