@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod account_comparison;
 pub mod boot;
 pub mod boot_axis;
 mod contents;

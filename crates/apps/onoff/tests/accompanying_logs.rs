@@ -2,7 +2,7 @@
 //! truth of both is that of the simulated scenario.
 
 use onoff::answers::evidence::Certainty;
-use onoff::answers::transitions::boot::account_comparison::{AccountComparison, Agreement, ComparedTime};
+use onoff::answers::transitions::account_comparison::{AccountComparison, Agreement, ComparedTime};
 use onoff::answers::transitions::boot::{BootOptions, BootReport};
 use onoff::{Boot, Session};
 use onoff_simulator::{ComputerLogs, Scenario, Truth};
@@ -190,7 +190,7 @@ fn logs_of_the_boot_before_are_not_compared() {
     let recorded = healthy("");
     let before = recorded.logs.shifted(-DAY);
     let report = recorded.report_with(&before);
-    assert_eq!(comparison(&report).logs.search, AccountSearch::NoBootNear);
+    assert_eq!(comparison(&report).logs.search, AccountSearch::NoTransitionNear);
     assert_eq!(comparison(&report).times, []);
     let text = recorded.text_with(&before);
     assert!(text.contains("No boot in the event logs starts within 5 s of this trace. The nearest starts"), "{text}");
@@ -207,7 +207,7 @@ fn a_clock_that_was_set_is_offered_as_an_explanation_but_not_as_a_match() {
     let recorded = recorded(CLOCK_SET_BACK);
     let shifted = recorded.logs.shifted(3_600 * SECOND);
     let report = recorded.report_with(&shifted);
-    assert_eq!(comparison(&report).logs.search, AccountSearch::NoBootNear);
+    assert_eq!(comparison(&report).logs.search, AccountSearch::NoTransitionNear);
     let text = recorded.text_with(&shifted);
     assert!(text.contains("so it may be the same one, but its start does not show it"), "{text}");
 }

@@ -2,6 +2,7 @@
 //! recording.
 #![allow(clippy::unwrap_used)]
 
+mod accompanied_shutdown;
 mod accompanying_logs;
 mod boot_history;
 mod call_graphs;

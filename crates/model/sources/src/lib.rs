@@ -95,7 +95,7 @@ pub fn read_tables(files: &Files, wanted: TableSet, options: &Options) -> Result
     files.check_complete()?;
     let mut trace = result?;
     if let Some(event_logs) = files.event_logs().filter(|_| wanted.contains(TableName::ReportedDelays)) {
-        onoff_windows::add_logged_account(event_logs, &mut trace)?;
+        onoff_windows::add_logged_accounts(event_logs, &mut trace)?;
     }
     trace.driver_files.clone_from(&options.driver_files);
     Ok(trace)

@@ -295,6 +295,8 @@ pub struct Trace {
     pub logged_end: Option<LoggedEnd>,
     /// What event logs that accompany a trace recorded of its boot; `None` without such logs.
     pub logged_account: Option<LoggedAccount>,
+    /// What event logs that accompany a trace recorded of its shutdown; `None` without such logs.
+    pub logged_shutdown: Option<LoggedAccount>,
     /// The channels of the event logs, by name; empty for other recordings.
     pub channels: Vec<LogChannel>,
     /// Event counts by provider and kind, if requested.

@@ -143,26 +143,34 @@ pub struct UncleanEnd {
     pub event: String,
 }
 
-/// Whether the event logs that accompany a trace have Windows' own account of its boot.
+/// Whether the event logs that accompany a trace have Windows' own account of its boot or shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AccountSearch {
     /// The logs have the account.
     Found,
-    /// The logs have the boot, and the log of accounts has later records, but no account of the boot.
+    /// The logs have the boot or shutdown, and the log of accounts has later records, but no account of it.
     NotWritten,
-    /// The logs have the boot, but the log of accounts does not cover the time after its start.
+    /// The logs have the boot or shutdown, but the log of accounts does not cover the time after its start.
     NotCovered,
-    /// The logs have the boot, but the log of accounts is not among them.
+    /// The logs have the boot or shutdown, but the log of accounts is not among them.
     NoAccountLog,
-    /// The only boot that starts with the trace is of another computer.
+    /// The only boot that starts with the trace, or shutdown within its time, is of another computer.
     OtherComputer,
-    /// No boot in the logs starts with the trace.
-    NoBootNear,
-    /// The start of no boot is in the logs.
+    /// No boot in the logs starts with the trace, or no shutdown with that of the trace.
+    NoTransitionNear,
+    /// The logs have no start of a boot, or no shutdown.
     #[default]
-    NoBoot,
+    NoTransition,
+}
+
+impl AccountSearch {
+    /// Returns whether the logs have the boot or shutdown of the trace, with or without an account.
+    #[must_use]
+    pub const fn has_transition(self) -> bool {
+        matches!(self, Self::Found | Self::NotWritten | Self::NotCovered | Self::NoAccountLog)
+    }
 }
 
 /// A step of the computer's clock that was not the passing of time.
@@ -175,23 +183,27 @@ pub struct ClockStep {
     pub step_ns: i64,
 }
 
-/// What event logs that accompany a trace recorded of its boot.
+/// What event logs that accompany a trace recorded of its boot or shutdown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoggedAccount {
     /// Whether the logs have the account, and otherwise why not.
     pub search: AccountSearch,
-    /// Computer of the boot in the logs, or of the nearest boot.
+    /// Computer of the boot or shutdown in the logs, or of the nearest one.
     pub computer: String,
-    /// Start of the boot in the logs, or of the nearest boot, ns since 1970-01-01 UTC.
+    /// Start of the boot or shutdown in the logs, or of the nearest one, ns since 1970-01-01 UTC. Without an account of
+    /// a shutdown: its first record in the System log.
     pub start_unix_ns: Option<i64>,
-    /// `start_unix_ns` minus the start of the trace, ns.
+    /// `start_unix_ns` minus the start of the trace or of its shutdown, ns.
     pub start_difference_ns: Option<i64>,
     /// The record with the start.
     pub start_event: String,
-    /// Windows' own account.
+    /// Windows' own account of a boot.
     pub account: Option<WindowsAccount>,
-    /// Steps of the clock by at least 1 s during the boot, or during the nearest boot.
+    /// Windows' own account of a shutdown, and who requested it; `None` for a boot, or if the logs do not have the
+    /// shutdown.
+    pub end: Option<LoggedEnd>,
+    /// Steps of the clock by at least 1 s during the boot, or during the nearest boot; empty for a shutdown.
     pub clock_steps: Vec<ClockStep>,
     /// Channels of the logs of that computer, by name.
     pub channels: Vec<LogChannel>,

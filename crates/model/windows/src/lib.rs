@@ -40,7 +40,7 @@ mod images;
 pub mod kernel_events;
 mod kernel_power;
 mod losses;
-pub use event_logs::{add_logged_account, logged_event_filter, open_logs, read_each_logged_boot};
+pub use event_logs::{add_logged_accounts, logged_event_filter, open_logs, read_each_logged_boot};
 pub use losses::count as count_losses;
 pub use power_reports::open as open_power_report;
 pub use schemas::describes_events;

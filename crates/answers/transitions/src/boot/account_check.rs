@@ -8,73 +8,16 @@
 use onoff_evidence::Certainty;
 use onoff_trace::{Trace, WindowsAccount};
 
-use super::account_comparison::{AccountComparison, Agreement, ComparedTime};
 use super::report::BootReport;
 use crate::PhaseName;
+use crate::account_comparison::{AccountComparison, ComparedTime, Pair};
 
-/// Tolerance, ns and percent; the greater one applies. Chosen, not measured: a phase of a few seconds that differs by
-/// less changes no conclusion.
-const TOLERANCE: (i64, i64) = (500_000_000, 5);
 /// Tolerance of PostBoot. Windows waits for more idle time than onoff does, and so counts more of the work after it.
 const POST_BOOT_TOLERANCE: (i64, i64) = (5_000_000_000, 25);
 
 /// Tolerance of the total, which contains PostBoot.
 const TOTAL_TOLERANCE: (i64, i64) = (5_000_000_000, 10);
 
-/// A time before it is compared.
-struct Pair {
-    name: &'static str,
-    trace_ns: Option<i64>,
-    windows_ns: Option<i64>,
-    tolerance: (i64, i64),
-    certainty: Certainty,
-    /// Differences that the definitions explain, ns, and why.
-    by_definition: Vec<(i64, &'static str)>,
-    /// Why the two times are different quantities.
-    incomparable: Option<&'static str>,
-}
-
-impl Pair {
-    fn new(name: &'static str, trace_ns: Option<i64>, windows_ns: Option<i64>, certainty: Certainty) -> Self {
-        Self {
-            name,
-            trace_ns,
-            windows_ns,
-            tolerance: TOLERANCE,
-            certainty,
-            by_definition: Vec::new(),
-            incomparable: None,
-        }
-    }
-
-    fn or_by_definition(mut self, difference_ns: i64, reason: &'static str) -> Self {
-        self.by_definition.push((difference_ns, reason));
-        self
-    }
-
-    fn compare(self) -> ComparedTime {
-        let Self { name, trace_ns, windows_ns, tolerance: (min_ns, percent), certainty, .. } = self;
-        let times = trace_ns.zip(windows_ns);
-        let difference_ns = times.map(|(trace_ns, windows_ns)| windows_ns.saturating_sub(trace_ns));
-        let longer_ns = times.map(|(trace_ns, windows_ns)| trace_ns.max(windows_ns));
-        let tolerance_ns = longer_ns
-            .filter(|_| self.incomparable.is_none())
-            .map(|ns| min_ns.max(ns.saturating_mul(percent).checked_div(100).unwrap_or(0)));
-        let is_within = |ns: i64, tolerance_ns: i64| ns.saturating_abs() <= tolerance_ns;
-        let (agreement, reason) = match (difference_ns, tolerance_ns) {
-            (Some(difference), Some(tolerance)) if is_within(difference, tolerance) => (Agreement::Agrees, ""),
-            (Some(difference), Some(tolerance)) => self
-                .by_definition
-                .iter()
-                .find(|(expected_ns, _)| is_within(difference.saturating_sub(*expected_ns), tolerance))
-                .map_or((Agreement::Differs, ""), |&(_, reason)| (Agreement::ByDefinition, reason)),
-            _ => (Agreement::NotCompared, self.incomparable.unwrap_or(UNKNOWN_TIME)),
-        };
-        ComparedTime { name, trace_ns, windows_ns, difference_ns, tolerance_ns, agreement, certainty, reason }
-    }
-}
-
-const UNKNOWN_TIME: &str = "one of the two times is unknown";
 const KERNEL_START: &str = "Windows counts from the kernel's start, the trace from its first event";
 const USER_WAIT: &str = "the two divide the logon and the wait for a user differently";
 const EXPLORER_UNMEASURED: &str = "Windows did not measure the start of the shell; its time is part of the logon";
@@ -84,8 +27,7 @@ const WALL_TIME: &str = "Windows' PostBoot is wall time here, and onoff leaves o
 pub(super) fn compare(trace: &Trace, report: &BootReport) -> Option<AccountComparison> {
     let logs = trace.logged_account.clone()?;
     let times = logs.account.as_ref().map(|account| compared_times(report, account, logs.start_difference_ns));
-    let is_disagreement = times.as_ref().map(|times| times.iter().any(|time| time.agreement == Agreement::Differs));
-    Some(AccountComparison { logs, times: times.unwrap_or_default(), is_disagreement })
+    Some(AccountComparison::new(logs, times))
 }
 
 fn compared_times(

@@ -5,7 +5,6 @@
 
 mod absence;
 mod account_check;
-pub mod account_comparison;
 pub mod changes;
 mod fast_startup;
 mod phases;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::Transition;
+use crate::account_comparison::AccountComparison;
 use crate::reported_delays::NamedDelay;
 use onoff_network::report::NetbootReport;
 use onoff_trace::{LogChannel, Losses, WindowsAccount};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::account_comparison::AccountComparison;
 use super::changes::ChangesBefore;
 use super::service_failures::FailedService;
 

@@ -3,6 +3,7 @@
 //! [`analyze`] turns a [`Trace`] into a [`ShutdownReport`]. If the recording contains no shutdown, it returns what the
 //! recording contains instead.
 
+mod account_check;
 mod boundaries;
 mod exits;
 pub use exits::exit_waits;
@@ -109,6 +110,7 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         devices: devices(trace, &boundaries),
         exits: exits::exits(trace, from_ns),
         windows_account: logged_end.account,
+        account_comparison: None,
         request: logged_end.request,
         reported_delays: reported_delays(trace, ReportedTransition::Shutdown),
         channels: trace.channels.clone(),
@@ -140,7 +142,22 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         fix_first: None,
     };
     report.details.longest = longest::longest(trace, &report);
+    add_account(trace, &mut report);
     Ok(report)
+}
+
+/// Adds what event logs that accompany the trace say about the shutdown. What they say about another one is dropped.
+fn add_account(trace: &Trace, report: &mut ShutdownReport) {
+    if trace.logged_shutdown.is_none() {
+        return;
+    }
+    let comparison = account_check::compare(trace, report);
+    let details = &mut report.details;
+    match comparison.as_ref().and_then(|comparison| comparison.logs.end.as_ref()) {
+        Some(end) => details.request = details.request.take().or_else(|| end.request.clone()),
+        None => details.reported_delays.clear(),
+    }
+    details.account_comparison = comparison;
 }
 
 fn not_a_shutdown(trace: &Trace) -> NoShutdown {

@@ -1,6 +1,7 @@
 //! Result of the shutdown analysis. The serialized names are the documented interface of `shutdown --format json`.
 
 use crate::Transition;
+use crate::account_comparison::AccountComparison;
 use crate::reported_delays::NamedDelay;
 use onoff_trace::{LogChannel, Losses, ShutdownAccount, ShutdownRequest};
 use onoff_usage::device_work::DeviceWork;
@@ -260,7 +261,9 @@ pub struct WindowsShutdown {
     pub exits: Exits,
     /// Windows' own account of the shutdown, from its event log; `None` if there is none.
     pub windows_account: Option<ShutdownAccount>,
-    /// Who requested the shutdown; `None` if the recording does not say.
+    /// Windows' own account beside the phases of a trace; `None` if no event logs accompany the trace.
+    pub account_comparison: Option<AccountComparison>,
+    /// Who requested the shutdown, from event logs; `None` if they do not say.
     pub request: Option<ShutdownRequest>,
     /// Delays that Windows itself reported, longest excess first.
     pub reported_delays: Vec<NamedDelay>,

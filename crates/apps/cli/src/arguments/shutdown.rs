@@ -11,6 +11,7 @@ Examples:
   onoff shutdown                         this computer's last shutdown
   onoff shutdown shutdown.etl
   onoff shutdown kernel.etl user.etl     two logs of one shutdown
+  onoff shutdown shutdown.etl winevt/Logs   with Windows' own account of it
   onoff shutdown shutdown.etl --top 20   longer lists
   onoff shutdown shutdown.etl --service-timeout 12
   onoff shutdown shutdown.etl --format json |

@@ -1,17 +1,24 @@
-//! Finds the boot that a trace recorded in event logs of the same computer, and adds Windows' own account of it.
+//! Finds the boot and the shutdown that a trace recorded in event logs of the same computer, and adds Windows' own
+//! accounts of them.
 //!
-//! Both starts are wall-clock times: that of the trace is in its header, that of the boot in event 100 or in the
-//! kernel's first record. A boot of another computer never matches, and neither does a distant start: the clock may
-//! have been set, but then nothing shows that it is the same boot.
+//! All starts are wall-clock times: that of the trace is in its header, that of a boot in event 100 or in the kernel's
+//! first record, that of a shutdown in event 200 or in the first record that the System log has of it. A boot starts
+//! with its trace. A shutdown starts within its trace; the analysis compares the exact start, which is not known here.
+//! A boot or shutdown of another computer never matches, and neither does a distant start: the clock may have been set,
+//! but then nothing shows that it is the same boot.
 
 use onoff_event_log::Record;
 use onoff_input::error::Error;
 use onoff_input::opened::Files;
-use onoff_trace::{AccountSearch, ClockStep, LoggedAccount, Losses, TableName, Trace, counters};
+use onoff_trace::{AccountSearch, ClockStep, LoggedAccount, LoggedEnd, Losses, TableName, Trace, counters};
 
 use super::boots::{LoggedBoot, boots};
 use super::collection::{self, Machine};
-use super::events::{CLOCK_SET, KERNEL_GENERAL};
+use super::ends;
+use super::events::{
+    CLOCK_SET, EVENT_LOG, KERNEL_GENERAL, KERNEL_POWER, KERNEL_STOP, LOG_STOP, POWER_ACTION, SHUTDOWN_REQUEST, USER32,
+    is,
+};
 use super::{DEFAULT_BOOT_NS, Texts, recording_file, reported_delays};
 
 /// Maximum distance of the two starts, ns. Measured between an account and its boot's first record: 27 to 50 ms.
@@ -33,30 +40,81 @@ counters! {
         "Event logs given with the trace that were copied while open. Their last records may be missing.";
 }
 
-/// A boot whose start is known.
+/// A boot or shutdown whose start is known.
 struct Candidate<'m> {
     machine: &'m Machine,
-    boot: LoggedBoot,
-    /// Start of the boot minus start of the trace, ns.
+    boot: &'m LoggedBoot,
+    start_unix_ns: i64,
+    start_event: String,
+    has_account: bool,
+    /// Start minus start of the trace, ns.
     difference_ns: i64,
+    /// Distance of the start from the times that match the trace, ns.
+    distance_ns: u64,
     is_same_computer: bool,
 }
 
-impl Candidate<'_> {
-    fn distance_ns(&self) -> u64 {
-        self.difference_ns.unsigned_abs()
+impl<'m> Candidate<'m> {
+    fn new(machine: &'m Machine, boot: &'m LoggedBoot, trace: &Trace, start: Start, is_shutdown: bool) -> Option<Self> {
+        let trace_start_ns = trace.clock.start_unix_ns?;
+        let difference_ns = start.unix_ns.saturating_sub(trace_start_ns);
+        // A boot starts with the trace; a shutdown starts within it.
+        let end_ns = if is_shutdown { trace.duration_ns.max(0) } else { 0 };
+        Some(Self {
+            machine,
+            boot,
+            start_unix_ns: start.unix_ns,
+            start_event: start.event,
+            has_account: if is_shutdown { boot.end.account.is_some() } else { boot.account.is_some() },
+            difference_ns,
+            distance_ns: difference_ns.abs_diff(difference_ns.clamp(0, end_ns)),
+            is_same_computer: records(machine, boot)
+                .any(|record| is_same_computer(&record.computer, &trace.system.computer)),
+        })
     }
 
     fn is_near(&self) -> bool {
-        self.distance_ns() <= MAX_START_DISTANCE_NS
+        self.distance_ns <= MAX_START_DISTANCE_NS
     }
 }
 
-/// Adds what event logs say about the boot in a trace.
+/// The start of a boot or shutdown, and the record with it.
+struct Start {
+    unix_ns: i64,
+    event: String,
+}
+
+fn boot_start(boot: &LoggedBoot) -> Option<Start> {
+    if boot.fast_startup.is_some() {
+        return None;
+    }
+    let event = match (&boot.account, boot.start_event) {
+        (Some(account), _) => account.account.event.clone(),
+        (None, Some((provider, id))) => format!("{provider}/{id}"),
+        (None, None) => return None,
+    };
+    Some(Start { unix_ns: boot.start_unix_ns, event })
+}
+
+/// Returns the start in Windows' own account of the shutdown, or the first record of the shutdown. Windows writes the
+/// account in the next boot.
+fn shutdown_start(machine: &Machine, boot: &LoggedBoot) -> Option<Start> {
+    if let Some(record) = &boot.end.account {
+        return Some(Start { unix_ns: record.corrected_start_unix_ns(), event: record.account.event.clone() });
+    }
+    let of_event = |provider, id| records(machine, boot).filter(move |record| is(record, provider, id)).last();
+    let stops = [(EVENT_LOG, LOG_STOP), (KERNEL_POWER, POWER_ACTION), (KERNEL_GENERAL, KERNEL_STOP)];
+    let stop = stops.into_iter().find_map(|(provider, id)| of_event(provider, id));
+    let request = || USER32.into_iter().find_map(|provider| of_event(provider, SHUTDOWN_REQUEST));
+    let record = stop.or_else(request)?;
+    Some(Start { unix_ns: record.time_ns, event: ends::event(record) })
+}
+
+/// Adds what event logs say about the boot and the shutdown in a trace.
 ///
 /// # Errors
 /// A file that is not an event log.
-pub fn add_logged_account(logs: &Files, trace: &mut Trace) -> Result<(), Error> {
+pub fn add_logged_accounts(logs: &Files, trace: &mut Trace) -> Result<(), Error> {
     let mut losses = Losses::new();
     let machines = collection::read(logs, &mut losses)?;
     // The trace's own tables are complete without these records.
@@ -64,50 +122,75 @@ pub fn add_logged_account(logs: &Files, trace: &mut Trace) -> Result<(), Error> 
     trace.losses.add(&LOGS_DAMAGED, damaged);
     trace.losses.add(&LOGS_NOT_CLOSED, losses.count("event_logs_not_closed"));
     trace.files.extend(logs.iter().map(recording_file));
-    let candidates = candidates(&machines, trace);
-    let nearest_of = |is_suitable: &dyn Fn(&Candidate<'_>) -> bool| {
-        candidates.iter().filter(|candidate| is_suitable(candidate)).min_by_key(|candidate| candidate.distance_ns())
-    };
-    let matching = nearest_of(&|candidate| candidate.is_near() && candidate.is_same_computer);
-    let (search, candidate) = if let Some(candidate) = matching {
-        (search_result(candidate), Some(candidate))
-    } else if let Some(other) = nearest_of(&|candidate| candidate.is_near()) {
-        (AccountSearch::OtherComputer, Some(other))
-    } else {
-        let nearest = nearest_of(&|candidate| candidate.is_same_computer).or_else(|| nearest_of(&|_| true));
-        (nearest.map_or(AccountSearch::NoBoot, |_| AccountSearch::NoBootNear), nearest)
-    };
-    let mut logged = candidate.map(describe).unwrap_or_default();
-    logged.search = search;
-    if let Some(&Candidate { machine, ref boot, .. }) = matching {
-        logged.account = boot.account.as_ref().map(|account| account.account.clone());
-        if trace.requested_tables.contains(TableName::ReportedDelays) {
-            let mut texts = Texts::default();
-            texts.pool = std::mem::take(&mut trace.strings);
-            let timed: Vec<(i64, &Record)> =
-                records(machine, boot).map(|record| (boot.axis_ns(record), record)).collect();
-            trace.reported_delays = reported_delays(boot, machine, &timed, &mut texts);
-            trace.strings = texts.pool;
-        }
+    let boots: Vec<(&Machine, LoggedBoot)> =
+        machines.iter().flat_map(|machine| boots(machine).0.into_iter().map(move |boot| (machine, boot))).collect();
+    let boot_candidates: Vec<_> = boots
+        .iter()
+        .filter_map(|(machine, boot)| Candidate::new(machine, boot, trace, boot_start(boot)?, false))
+        .collect();
+    let shutdown_candidates: Vec<_> = boots
+        .iter()
+        .filter_map(|(machine, boot)| Candidate::new(machine, boot, trace, shutdown_start(machine, boot)?, true))
+        .collect();
+    let (boot_search, boot) = choose(&boot_candidates);
+    let (shutdown_search, shutdown) = choose(&shutdown_candidates);
+    let mut logged_boot = boot.map(describe).unwrap_or_default();
+    logged_boot.search = boot_search;
+    logged_boot.clock_steps = boot.map(|boot| clock_steps(boot.machine, boot.boot)).unwrap_or_default();
+    let boot = boot.filter(|_| boot_search.has_transition());
+    logged_boot.account = boot.and_then(|boot| boot.boot.account.as_ref()).map(|account| account.account.clone());
+    let mut logged_shutdown = shutdown.map(describe).unwrap_or_default();
+    logged_shutdown.search = shutdown_search;
+    let shutdown = shutdown.filter(|_| shutdown_search.has_transition());
+    logged_shutdown.end = shutdown.map(|shutdown| logged_end(shutdown, trace));
+    if trace.requested_tables.contains(TableName::ReportedDelays)
+        && let Some(candidate) = boot.or(shutdown)
+    {
+        let Candidate { machine, boot: logged, .. } = *candidate;
+        // Only a trace of the boot has the delays of the boot.
+        let timed: Vec<(i64, &Record)> = match boot {
+            Some(_) => records(machine, logged).map(|record| (logged.axis_ns(record), record)).collect(),
+            None => Vec::new(),
+        };
+        let mut texts = Texts::default();
+        texts.pool = std::mem::take(&mut trace.strings);
+        trace.reported_delays = reported_delays(logged, machine, &timed, &mut texts);
+        trace.strings = texts.pool;
     }
-    trace.logged_account = Some(logged);
+    trace.logged_account = Some(logged_boot);
+    trace.logged_shutdown = Some(logged_shutdown);
     Ok(())
 }
 
-fn candidates<'m>(machines: &'m [Machine], trace: &Trace) -> Vec<Candidate<'m>> {
-    let Some(start_unix_ns) = trace.clock.start_unix_ns else { return Vec::new() };
-    let mut candidates = Vec::new();
-    for machine in machines {
-        for boot in boots(machine).0 {
-            if boot.fast_startup.is_none() && (boot.start_event.is_some() || boot.account.is_some()) {
-                let is_same_computer =
-                    records(machine, &boot).any(|record| is_same_computer(&record.computer, &trace.system.computer));
-                let difference_ns = boot.start_unix_ns.saturating_sub(start_unix_ns);
-                candidates.push(Candidate { machine, boot, difference_ns, is_same_computer });
-            }
-        }
+/// Chooses the boot or shutdown of the trace, or else the one nearest to it.
+fn choose<'c, 'm>(candidates: &'c [Candidate<'m>]) -> (AccountSearch, Option<&'c Candidate<'m>>) {
+    let nearest_of = |is_suitable: &dyn Fn(&Candidate<'_>) -> bool| {
+        let suitable = candidates.iter().filter(|candidate| is_suitable(candidate));
+        suitable.min_by_key(|candidate| (candidate.distance_ns, std::cmp::Reverse(candidate.start_unix_ns)))
+    };
+    if let Some(candidate) = nearest_of(&|candidate| candidate.is_near() && candidate.is_same_computer) {
+        return (search_result(candidate), Some(candidate));
     }
-    candidates
+    if let Some(other) = nearest_of(&|candidate| candidate.is_near()) {
+        return (AccountSearch::OtherComputer, Some(other));
+    }
+    let nearest = nearest_of(&|candidate| candidate.is_same_computer).or_else(|| nearest_of(&|_| true));
+    (nearest.map_or(AccountSearch::NoTransition, |_| AccountSearch::NoTransitionNear), nearest)
+}
+
+/// Returns what the logs say about a shutdown, on the axis of the trace.
+fn logged_end(shutdown: &Candidate<'_>, trace: &Trace) -> LoggedEnd {
+    let start_unix_ns = trace.clock.start_unix_ns.unwrap_or(0);
+    let mut timed: Vec<(i64, &Record)> = records(shutdown.machine, shutdown.boot)
+        .map(|record| (record.time_ns.saturating_sub(start_unix_ns), record))
+        .collect();
+    timed.sort_by_key(|&(time_ns, record)| (time_ns, record.number));
+    let end = &shutdown.boot.end;
+    LoggedEnd {
+        account: end.account.as_ref().map(|record| record.account.clone()),
+        request: ends::request(&timed),
+        unclean_end: end.unclean_end.clone(),
+    }
 }
 
 fn records<'m>(machine: &'m Machine, boot: &'m LoggedBoot) -> impl Iterator<Item = &'m Record> {
@@ -127,13 +210,13 @@ fn is_same_computer(logged: &str, traced: &str) -> bool {
         || is_short_for(&traced, &logged)
 }
 
-/// Tells a boot without an account from logs that do not show whether there is one.
-fn search_result(Candidate { machine, boot, .. }: &Candidate<'_>) -> AccountSearch {
-    if boot.account.is_some() {
+/// Distinguishes a boot or shutdown without an account from logs that do not show whether there is one.
+fn search_result(candidate: &Candidate<'_>) -> AccountSearch {
+    if candidate.has_account {
         return AccountSearch::Found;
     }
-    let start_ns = boot.start_unix_ns;
-    match machine.channels.iter().find(|channel| channel.name == ACCOUNTS) {
+    let start_ns = candidate.start_unix_ns;
+    match candidate.machine.channels.iter().find(|channel| channel.name == ACCOUNTS) {
         None => AccountSearch::NoAccountLog,
         Some(channel) if channel.first_unix_ns <= start_ns && channel.last_unix_ns > start_ns => {
             AccountSearch::NotWritten
@@ -142,19 +225,14 @@ fn search_result(Candidate { machine, boot, .. }: &Candidate<'_>) -> AccountSear
     }
 }
 
-fn describe(Candidate { machine, boot, difference_ns, .. }: &Candidate<'_>) -> LoggedAccount {
-    let start_event = match (&boot.account, boot.start_event) {
-        (Some(account), _) => account.account.event.clone(),
-        (None, Some((provider, id))) => format!("{provider}/{id}"),
-        (None, None) => String::new(),
-    };
-    let computer = records(machine, boot).last().map_or(&machine.name, |record| &record.computer);
+fn describe(candidate: &Candidate<'_>) -> LoggedAccount {
+    let machine = candidate.machine;
+    let computer = records(machine, candidate.boot).last().map_or(&machine.name, |record| &record.computer);
     LoggedAccount {
         computer: computer.clone(),
-        start_unix_ns: Some(boot.start_unix_ns),
-        start_difference_ns: Some(*difference_ns),
-        start_event,
-        clock_steps: clock_steps(machine, boot),
+        start_unix_ns: Some(candidate.start_unix_ns),
+        start_difference_ns: Some(candidate.difference_ns),
+        start_event: candidate.start_event.clone(),
         channels: machine.channels.clone(),
         ..LoggedAccount::default()
     }

@@ -8,7 +8,7 @@
 //! | `collection` | reads the files and assigns them to computers |
 //! | [`boots`] | finds the boots of a computer and their records |
 //! | [`account`] | Windows' own account of a boot |
-//! | [`accompanying`] | the account of a boot that a trace recorded |
+//! | [`accompanying`] | the accounts of a boot and a shutdown that a trace recorded |
 //! | [`ends`] | how boots ended: accounts of shutdowns, requests, ends without a shutdown |
 //! | [`power`] | records of sleeps, hibernations and fast startups |
 //! | `rows` | rows of sleeps and of the end of a boot |
@@ -37,7 +37,7 @@ use onoff_trace::{
     TableSet, Trace, counters, milestone, windows_release,
 };
 
-pub use self::accompanying::add_logged_account;
+pub use self::accompanying::add_logged_accounts;
 use self::boots::LoggedBoot;
 use self::changes::Change;
 use self::collection::Machine;

@@ -1,6 +1,5 @@
 //! The text report of a Windows boot: headline, phases, then the slowest services, drivers, processes and files.
 
-mod account_comparison;
 pub(crate) mod changes;
 mod headline;
 mod logon;
@@ -17,7 +16,7 @@ use super::phases::affecting_losses;
 use super::quantity::{counted, duration};
 use super::style::QUIET;
 use super::transition::{SingleReport, no_transition};
-use super::{boot_axis, device_work, event_logs, unit_starts, usage};
+use super::{account_comparison, boot_axis, device_work, event_logs, unit_starts, usage};
 use onoff_sections::section::Section;
 
 impl SingleReport for WindowsBoot {
@@ -28,7 +27,8 @@ impl SingleReport for WindowsBoot {
     fn sections(report: &BootReport, top: usize) -> Vec<Section<'_>> {
         let reported_losses = affecting_losses(&report.phases);
         let mut sections = vec![phases::section(report)];
-        sections.extend(report.details.account_comparison.as_ref().map(account_comparison::section));
+        let comparison = report.details.account_comparison.as_ref();
+        sections.extend(comparison.map(|comparison| account_comparison::section(comparison, report.kind)));
         sections.extend(
             report.details.axis.as_ref().filter(|axis| boot_axis::shows_more_than_phases(axis)).map(boot_axis::section),
         );

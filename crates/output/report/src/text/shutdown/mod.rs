@@ -13,7 +13,7 @@ use onoff_transitions::shutdown::{NoShutdown, ShutdownReport, WindowsShutdown};
 
 use super::phases::affecting_losses;
 use super::transition::{SingleReport, no_transition};
-use super::{event_logs, usage};
+use super::{account_comparison, event_logs, usage};
 use onoff_sections::section::Section;
 
 impl SingleReport for WindowsShutdown {
@@ -24,6 +24,8 @@ impl SingleReport for WindowsShutdown {
     fn sections(report: &ShutdownReport, top: usize) -> Vec<Section<'_>> {
         let reported_losses = affecting_losses(&report.phases);
         let mut sections = vec![phases::section(report)];
+        let comparison = report.details.account_comparison.as_ref();
+        sections.extend(comparison.map(|comparison| account_comparison::section(comparison, report.kind)));
         sections.extend(sessions::applications(report, top, &reported_losses));
         sections.extend(sessions::services(report, top, &reported_losses));
         sections.extend(work::logoff(report, top));
