@@ -2,7 +2,7 @@
 //!
 //! The table "Recent usage" has a row for each change of state or power source, and a last row for the report itself. A
 //! state ends where the next row starts. The CSS class of a row shows that the computer was suspended or on battery, in
-//! every language. Modern standby is told from use by its English label only.
+//! every language. Only its English label distinguishes modern standby from use.
 
 use crate::fields::{LocalClock, mwh, utc_offset_minutes};
 use crate::page_tables::MAX_HEADER;

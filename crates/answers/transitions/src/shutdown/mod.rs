@@ -146,7 +146,7 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
     Ok(report)
 }
 
-/// Adds what event logs that accompany the trace say about the shutdown. What they say about another one is dropped.
+/// Adds what event logs that accompany the trace recorded of the shutdown. Records of another one are dropped.
 fn add_account(trace: &Trace, report: &mut ShutdownReport) {
     if trace.logged_shutdown.is_none() {
         return;
