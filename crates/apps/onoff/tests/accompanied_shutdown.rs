@@ -1,5 +1,5 @@
 //! Event logs given with the trace of a shutdown: Windows' own account of it beside onoff's phases. The truth of both is
-//! that of the simulated scenario; the records and their order follow logs of real computers.
+//! the simulated scenario; the records and their order follow logs of real computers.
 
 use onoff::answers::evidence::Certainty;
 use onoff::answers::transitions::account_comparison::{AccountComparison, Agreement, ComparedTime};
@@ -214,8 +214,9 @@ fn both_accounts_of_a_shutdown_agree() {
         text.contains(r"Requested by C:\Windows\Explorer.EXE (BENCH-04) for BENCH-04\demo, 400 ms before"),
         "{text}"
     );
-    assert!(text.contains("its shutdown starts at the same time as") || text.contains("that of the trace"), "{text}");
-    // The report itself is that of the trace alone.
+    assert!(text.contains("By the clock, its shutdown starts"), "{text}");
+    assert!(text.contains("the shutdown in the trace."), "{text}");
+    // The report itself does not change with the logs.
     let alone = shutdown(&Session::from_bytes(recorded.trace.clone()).unwrap());
     assert_eq!((&alone.phases, alone.total_ns), (&report.phases, report.total_ns));
     assert_eq!((alone.details.account_comparison, alone.details.request), (None, None));
@@ -317,7 +318,7 @@ fn another_shutdown_of_the_computer_is_not_compared() {
     slower.change_account(&[("ShutdownKernelTime", 9_000), ("ShutdownTime", 9_000)]);
     let both = recorded.report_with(&slower.logs.shifted(-DAY).followed_by(&recorded.logs));
     assert_eq!((comparison(&both).logs.search, comparison(&both).is_disagreement), (AccountSearch::Found, Some(false)));
-    // A shutdown within the time of the trace whose account starts elsewhere is not that of the trace.
+    // A shutdown within the time of the trace whose account starts elsewhere is another shutdown.
     let slow = self::recorded(SLOW, None);
     let later = slow.report_with(&slow.logs.shifted(6 * SECOND));
     assert_eq!(comparison(&later).logs.search, AccountSearch::NoTransitionNear);

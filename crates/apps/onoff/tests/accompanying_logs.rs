@@ -1,5 +1,5 @@
 //! Event logs given with a trace of the same computer: Windows' own account of the boot beside onoff's phases. The
-//! truth of both is that of the simulated scenario.
+//! truth of both is the simulated scenario.
 
 use onoff::answers::evidence::Certainty;
 use onoff::answers::transitions::account_comparison::{AccountComparison, Agreement, ComparedTime};
@@ -119,7 +119,7 @@ fn both_accounts_agree_with_the_truth_and_each_other() {
     assert_eq!(comparison.is_disagreement, Some(false));
     let text = recorded.text();
     assert!(text.contains("Windows' own account") && text.contains("Windows and the trace agree"), "{text}");
-    // The report itself is that of the trace alone.
+    // The report itself does not change with the logs.
     let alone = boot(&Session::from_bytes(recorded.trace.clone()).unwrap());
     assert_eq!(alone.phases, report.phases);
     assert_eq!((alone.total_ns, alone.details.account_comparison), (report.total_ns, None));
@@ -180,7 +180,7 @@ fn logs_of_another_computer_are_not_compared() {
     assert_eq!((logs.search, logs.computer.as_str()), (AccountSearch::OtherComputer, "OTHER-PC"));
     assert_eq!((logs.account.as_ref(), comparison(&report).is_disagreement), (None, None));
     assert!(recorded.text_with(&others).contains("of another computer, OTHER-PC"));
-    // With its domain, the name is that of the trace.
+    // With its domain, the name equals the name in the trace.
     let with_domain = recorded.logs.of_computer("bench-04.example.org");
     assert_eq!(comparison(&recorded.report_with(&with_domain)).logs.search, AccountSearch::Found);
 }

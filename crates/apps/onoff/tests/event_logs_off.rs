@@ -243,7 +243,7 @@ fn the_end_of_a_shutdown_is_not_part_of_the_next_boot() {
     records.extend(boot(stop_ns + HOUR, Some(End::Shutdown { action: 6, stop_ns })));
     let boots = open_boot(&records, "0").boots().unwrap();
     let last_ns: Vec<i64> = boots.iter().map(|boot| boot.last_unix_ns.unwrap()).collect();
-    // The log service of the second boot writes its records before those of the shutdown.
+    // The log service of the second boot writes its records before the records of the shutdown.
     assert_eq!(last_ns, [stop_ns, stop_ns + HOUR + 9 * SECOND]);
 }
 
@@ -369,7 +369,7 @@ fn firmware_of_a_hibernation_comes_from_its_own_record_if_the_resume_has_none() 
     );
     assert_eq!(ms(sleep.details.suspend.whole_ns), Some(4_000 + 5_541));
     assert_eq!(ms(sleep.details.resume.whole_ns), Some(1_844 + 5_151 + 2_145));
-    // Firmware times of sleeps are those of the resume, and never of an earlier start.
+    // A sleep has the firmware time of its resume, never of an earlier start.
     let [sleep] = &sleeps(&open_for(&[boot(START_NS, None), S3.records()].concat(), Purpose::Sleep))[..] else {
         panic!("one sleep")
     };

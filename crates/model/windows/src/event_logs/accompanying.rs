@@ -1,10 +1,10 @@
 //! Finds the boot and the shutdown that a trace recorded in event logs of the same computer, and adds Windows' own
 //! accounts of them.
 //!
-//! All starts are wall-clock times: that of the trace is in its header, that of a boot in event 100 or in the kernel's
-//! first record, that of a shutdown in event 200 or in the first record that the System log has of it. A boot starts
-//! with its trace. A shutdown starts within its trace; the analysis compares the exact start, which is not known here.
-//! A boot or shutdown of another computer never matches, and neither does a distant start: the clock may have been set,
+//! All starts are wall-clock times. A trace has its start in its header; a boot in event 100 or in the kernel's first
+//! record; a shutdown in event 200 or in its first record in the System log. A boot starts with its trace. A shutdown
+//! starts within its trace; the analysis compares the exact start, which is not known here. A boot or shutdown of another
+//! computer never matches, and neither does a distant start: the clock may have been set,
 //! but then nothing shows that it is the same boot.
 
 use onoff_event_log::Record;

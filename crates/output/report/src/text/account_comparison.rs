@@ -79,7 +79,7 @@ fn subtracted_steps(account: &ShutdownAccount) -> Option<Line> {
 
 fn source(logs: &LoggedAccount, event: &str, kind: TransitionKind) -> String {
     let transition = kind.as_str();
-    let traced = if kind == TransitionKind::Shutdown { "that of the trace" } else { "the trace" };
+    let traced = if kind == TransitionKind::Shutdown { "the shutdown in the trace" } else { "the trace" };
     let start = match logs.start_difference_ns.unwrap_or(0) {
         0 => "at the same time as".to_owned(),
         ns if ns < 0 => format!("{} before", duration(ns.saturating_neg())),

@@ -78,7 +78,7 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     Ok(vec![finding])
 }
 
-/// Folds the findings about standbys with the same cause into that of the longest standby.
+/// Keeps one finding for all standbys with the same cause: the finding about the longest standby.
 pub(crate) fn fold_repeated(findings: &mut Vec<RuleFinding>) {
     let length = |finding: &RuleFinding| finding.active_interval.map_or(0, |(start, end)| end.saturating_sub(start));
     let (mut repeated, others): (Vec<_>, Vec<_>) =
