@@ -218,7 +218,7 @@ def test_command_line_writes_same_tables(tmp_path):
     assert summary(paths, "--format", "parquet").returncode == 64
     assert summary(paths, "--format", "parquet", "-o", paths).returncode == 64
     # Other formats are handled by the compiled program.
-    assert summary(paths, "--format", "csv").stdout.startswith("recording,computer,")
+    assert summary(paths, "--format", "csv").stdout.startswith("recording,boot,computer,")
 
 
 RECORDING_WITH_VERSIONS = SAMPLES.parent.parent / "shared/samples/etl/net.4.5.2.x64.etl"
