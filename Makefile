@@ -29,6 +29,7 @@ test: ## run all tests
 
 PYTHON := $(TARGET_DIR)/python
 FRESH := $(TARGET_DIR)/python-fresh
+PYTEST := $(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml
 
 wheel: ## build the Python package from its source distribution
 	@tools/setup rust
@@ -43,8 +44,12 @@ wheel: ## build the Python package from its source distribution
 
 test-wheel:
 	cd python && $(FRESH)/bin/mypy
-	$(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml python/tests
-	$(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml --doctest-modules --pyargs onoff
+	# The tests of Spark mostly wait, so the others run beside them.
+	$(PYTEST) python/tests/test_spark.py >$(TARGET_DIR)/spark-tests.txt 2>&1 & spark=$$!; \
+	$(PYTEST) --ignore python/tests/test_spark.py python/tests; \
+	wait $$spark || { cat $(TARGET_DIR)/spark-tests.txt; exit 1; }; \
+	cat $(TARGET_DIR)/spark-tests.txt
+	$(PYTEST) --doctest-modules --pyargs onoff
 
 test-python: wheel test-wheel ## build the Python package from its source distribution, and test it in a new environment
 
