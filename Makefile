@@ -202,7 +202,7 @@ samples: ## update the simulated sample recordings
 	for name in slow-boot slow-shutdown slow-sleep; do \
 	    cargo run --package onoff-simulator --example make_trace -- $$name samples/$$name.etl; \
 	done
-	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff in_samples || true
+	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff sample_ || true
 	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-simulator installations
 	xz --force -9e samples/write-filter/*.etl samples/runs/*/*.etl
 

@@ -75,6 +75,12 @@ def event_logs():
     )
     yield text.encode()
     yield b"\xff\xfe" + text.encode("utf-16-le")
+    columns = "RecordNumber,EventRecordId,TimeCreated,EventId,Level,Provider,Channel,ProcessId,ThreadId,Computer,UserId,Payload"
+    data = '{""EventData"":{""Data"":[{""@Name"":""BootTime"",""#text"":""38336""},{""@Name"":""IsGood"",""#text"":""True""}]}}'
+    row = "1,1,2024-11-15 14:28:34.8747054,{},Info,{},System,4,8,PC,,\"{}\"\r\n"
+    joined = '{""EventData"":{""Data"":""10.00., 19045, 0"",""Binary"":""E8-07""}}'
+    rows = row.format(12, "Microsoft-Windows-Kernel-General", data) + row.format(6009, "EventLog", joined)
+    yield ("\ufeff" + columns + "\r\n" + rows).encode()
 
 
 def power_reports():

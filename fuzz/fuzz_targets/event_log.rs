@@ -1,4 +1,5 @@
-//! Windows event logs and exports from arbitrary bytes: the reader finishes without a panic, and counts what it passes on.
+//! Windows event logs and their exports from arbitrary bytes: the reader finishes without a panic, and counts what it passes
+//! on.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -2,14 +2,14 @@
 
 use onoff_trace::{Losses, Pattern, TableName, TableSet, Trace};
 use serde::Serialize;
-use thiserror::Error;
 
 use crate::account::{AccountBuilder, PhaseAccount, has_no_path};
+use crate::logged_facts::{LoggedFact, logged_facts};
+use crate::question::{matching_phases, no_such_phase, not_found};
 use crate::waits::service_waits::{self, Blockers, Segment, ServiceStarts};
 use crate::waits::timelines::SwitchDirection;
 use crate::waits::{
-    CriticalPath, EndThread, PathOptions, PathThread, TABLES, TransitionPhase, Waits, driver_name, phases, reason,
-    unsettled_phases,
+    CriticalPath, EndThread, PathOptions, PathThread, TABLES, TransitionPhase, Waits, driver_name, reason,
 };
 use onoff_evidence::interval::Interval;
 use onoff_evidence::missing_evidence::MissingRecords;
@@ -17,45 +17,13 @@ use onoff_evidence::rule::Rule;
 use onoff_evidence::transition_kind::TransitionKind;
 use onoff_usage::units::{Unit, units};
 
+pub use crate::question::{WhyError, WhyQuestion, WhyTarget};
+
 /// The tables that [`why`] reads.
 pub const WHY_TABLES: TableSet = TABLES.with(TableName::Stacks).with(TableName::Methods);
 
 /// Maximum number of services whose wait before the start is explained.
 const MAX_START_WAITS: usize = 1024;
-
-/// What to explain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WhyTarget {
-    /// The long waits of the threads of a process: its image name or id.
-    Process(Pattern),
-    /// The long waits of a thread.
-    Thread(u32),
-    /// The start or stop of a service.
-    Service(Pattern),
-    /// The requests to a device, matched by instance, description, friendly name or driver.
-    Device(Pattern),
-    /// Phases of transitions, by name and transition kind.
-    Phase(Option<Pattern>, Option<TransitionKind>),
-    /// The longest phase of the transitions of this kind.
-    LongestPhase(Option<TransitionKind>),
-}
-
-/// The input of [`why`].
-#[derive(Clone, Debug)]
-pub struct WhyQuestion {
-    pub target: WhyTarget,
-    /// Only intervals that contain this time, ns.
-    pub at_ns: Option<i64>,
-    /// Only intervals that overlap this one, e.g. a phase.
-    pub within: Option<Interval>,
-    /// Minimum duration, ns.
-    pub min_duration_ns: i64,
-    /// Maximum number of intervals, longest first; `None` for all. Does not apply to phases.
-    pub max_intervals: Option<usize>,
-    /// Include waits for work items, in which threads are idle.
-    pub include_work_waits: bool,
-    pub path: PathOptions,
-}
 
 /// Kind of an explained interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -103,6 +71,9 @@ pub struct ExplainedInterval {
 pub struct WhyReport {
     /// The explained intervals: phases in order of time, others longest first.
     pub intervals: Vec<ExplainedInterval>,
+    /// What event logs record about the target, longest first. They have no threads, so `intervals` is empty. Empty for
+    /// other recordings.
+    pub logged_facts: Vec<LoggedFact>,
     /// Number of matching intervals, including omitted ones.
     pub found: u64,
     /// Number of omitted waits for work items, in which threads were idle.
@@ -131,17 +102,6 @@ pub struct UnexplainedInterval {
     pub action: String,
 }
 
-/// Why nothing can be explained.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum WhyError {
-    /// Nothing with that name or id was recorded.
-    #[error("{0}")]
-    NotFound(String),
-    /// Nothing matches the minimum duration or the time.
-    #[error("{0}")]
-    NoMatch(String),
-}
-
 /// An interval to explain.
 struct Candidate {
     kind: ExplainedIntervalKind,
@@ -161,6 +121,11 @@ struct Candidate {
 /// # Errors
 /// Nothing in the recording matches `question`.
 pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, WhyError> {
+    // Only event logs have channels.
+    if !trace.channels.is_empty() {
+        let (logged_facts, losses) = (logged_facts(trace, question)?, trace.losses.clone());
+        return Ok(WhyReport { logged_facts, losses, ..WhyReport::default() });
+    }
     let waits = Waits::new(trace);
     let mut report =
         WhyReport { missing_evidence: waits.missing_evidence(), losses: trace.losses.clone(), ..WhyReport::default() };
@@ -255,10 +220,6 @@ fn omit_unrecorded(trace: &Trace, waits: &Waits<'_>, candidates: &mut Vec<Candid
         })
         .collect();
     candidates.retain(is_recorded);
-}
-
-fn not_found(message: &str) -> WhyError {
-    WhyError::NotFound(message.to_owned())
 }
 
 fn non_empty(candidates: Vec<Candidate>, message: &str) -> Result<Vec<Candidate>, WhyError> {
@@ -365,30 +326,13 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate
 }
 
 /// Error message that lists the recorded phases.
-fn no_such_phase(trace: &Trace) -> String {
-    let all_phases = phases(trace, None).into_iter().chain(unsettled_phases(trace, None));
-    let mut names: Vec<String> = all_phases.map(|phase| phase.name).collect();
-    names.dedup();
-    match names.as_slice() {
-        [] => "no phase with a known start and end in this recording".to_owned(),
-        names => format!("no such phase; the recorded phases are {}", names.join(", ")),
-    }
-}
-
 fn phase_candidates(
     trace: &Trace,
     pattern: Option<&Pattern>,
     kind: Option<TransitionKind>,
     waits: &Waits<'_>,
 ) -> Vec<Candidate> {
-    phases(trace, kind)
-        .into_iter()
-        .chain(unsettled_phases(trace, kind))
-        .filter(|phase| {
-            // The name in JSON, and as shown in text.
-            let display_name = phase.name.replace('_', " ");
-            pattern.is_none_or(|pattern| pattern.matches(&phase.name) || pattern.matches(&display_name))
-        })
+    matching_phases(trace, pattern, kind)
         .map(|phase| Candidate {
             kind: ExplainedIntervalKind::Phase,
             name: phase.name.clone(),

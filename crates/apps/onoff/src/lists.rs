@@ -264,6 +264,10 @@ fn no_rows(trace: &Trace, list: &impl TableReport) -> QueryError<ListError> {
 
 /// Describes the recording in an error message.
 fn describe_recording(trace: &Trace) -> String {
+    if !trace.channels.is_empty() {
+        return "The recording is a Windows event log: see 'onoff boot', 'onoff shutdown' and 'onoff suspend'"
+            .to_owned();
+    }
     let recorder = match trace.recorder.as_str() {
         "" => "an unnamed session",
         name => name,

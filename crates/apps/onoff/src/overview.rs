@@ -122,7 +122,7 @@ impl Session {
             include_work_waits: false,
             path: PathOptions::default(),
         };
-        if let Some(report) = QueryError::optional(self.why(&query))? {
+        if let Some(report) = QueryError::optional(self.why(&query))?.filter(|report| !report.intervals.is_empty()) {
             lines.add("why", |out| text::why::write(&report, &Default::default(), out));
         }
         if has_transition {

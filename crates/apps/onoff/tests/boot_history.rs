@@ -3,7 +3,7 @@
 
 use onoff::Session;
 use onoff::answers::compare::boot_history::{BootChange, BootHistory, UpdateKind};
-use onoff::report::text::linux::boot::history;
+use onoff::report::text::boot_history as history;
 use onoff_testkit::linux::{JournaledBoot, LinuxMachine, LinuxUnit, SimulationResult, journal_of_boots};
 
 const MS: i64 = 1_000_000;

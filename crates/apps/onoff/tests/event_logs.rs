@@ -7,7 +7,7 @@ use onoff::answers::transitions::boot::{BootOptions, BootReport};
 use onoff::answers::transitions::{Phase, PhaseName};
 use onoff::sources::{Limits, Options, files_from_bytes};
 use onoff::{Boot, Session};
-use onoff_testkit::event_log::{LogRecord, LogValue, evtx, xml};
+use onoff_testkit::event_log::{LogRecord, LogValue, log_folder, xml};
 use onoff_trace::RecordedBoot;
 
 pub(crate) const MS: i64 = 1_000_000;
@@ -80,16 +80,9 @@ pub(crate) fn system_log(start_ns: i64, previous_end_ns: Option<i64>) -> Vec<Log
     records
 }
 
-/// Numbers the records of each channel in their order and writes one file per channel, named as Windows names them.
+/// Writes the log files of several lists of records.
 pub(crate) fn files(records: &[Vec<LogRecord>]) -> Vec<(String, Vec<u8>)> {
-    records
-        .iter()
-        .map(|records| {
-            let numbered: Vec<LogRecord> =
-                (1..).zip(records).map(|(number, record)| LogRecord { number, ..record.clone() }).collect();
-            (format!("logs/{}.evtx", records[0].channel.replace('/', "%4")), evtx(&numbered))
-        })
-        .collect()
+    log_folder(&records.concat())
 }
 
 /// Opens logs at one of their boots.
@@ -331,7 +324,7 @@ fn a_slower_logon_is_found_in_the_history() {
     let compared = history_with_change.boots.iter().filter(|boot| boot.startup_ns.is_some()).count();
     assert_eq!((history_with_change.boots.len(), compared), (30, 24));
     let mut text = Vec::new();
-    onoff::report::text::linux::boot::history::write(&history_with_change, 100, &mut text).unwrap();
+    onoff::report::text::boot_history::write(&history_with_change, 100, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("Not compared: 6 boots of which Windows wrote no account"), "{text}");
     assert!(text.contains("Check the update history of Windows"), "{text}");

@@ -3,28 +3,22 @@
 
 use onoff::answers::evidence::Certainty;
 use onoff::answers::transitions::boot::BootOptions;
+use onoff::answers::transitions::linux::boot::BootList;
 use onoff::answers::transitions::shutdown::{ShutdownOptions, ShutdownReport};
 use onoff::answers::transitions::suspend::{PowerTransition, SuspendOptions};
 use onoff::answers::transitions::{Phase, PhaseName, Variant};
 use onoff::sources::{Limits, Options, Purpose, files_from_bytes};
 use onoff::{Boot, Session, Shutdown, Sleeps};
 use onoff_testkit::event_log::{LogRecord, LogValue, log_folder};
+use onoff_trace::RecordedBoot;
 
-const MS: i64 = 1_000_000;
-const SECOND: i64 = 1_000 * MS;
-const HOUR: i64 = 3_600 * SECOND;
-/// 2024-11-15 14:28:34 UTC.
-const START_NS: i64 = 1_731_680_914 * SECOND;
+use crate::event_logs::{HOUR, MS, SECOND, START_NS, system};
 
 const BOOT: &str = "Microsoft-Windows-Kernel-Boot";
 const DIAGNOSTICS: &str = "Microsoft-Windows-Diagnostics-Performance";
 const GENERAL: &str = "Microsoft-Windows-Kernel-General";
 const POWER: &str = "Microsoft-Windows-Kernel-Power";
 const TROUBLESHOOTER: &str = "Microsoft-Windows-Power-Troubleshooter";
-
-fn system(provider: &str, id: u16, time_ns: i64) -> LogRecord {
-    LogRecord::new("System", provider, id, time_ns)
-}
 
 fn diagnostics(id: u16, time_ns: i64) -> LogRecord {
     LogRecord::new("Microsoft-Windows-Diagnostics-Performance/Operational", DIAGNOSTICS, id, time_ns)
@@ -509,4 +503,39 @@ fn records_of_other_logs_belong_to_the_boot_of_the_corrected_clock() {
         _ => Vec::new(),
     };
     assert_eq!((logons("-1"), logons("0")), (vec![], vec![40]));
+}
+
+#[test]
+fn a_boot_without_the_log_service_says_so() {
+    // The kernel starts, and the computer is reset before the log service runs.
+    let second_ns = START_NS + HOUR;
+    let kernel_only = vec![system(GENERAL, 12, second_ns).with("BootMode", 0).with("BuildVersion", 19_041)];
+    let records = [boot(START_NS, None), kernel_only, boot(second_ns + HOUR, Some(End::PowerLost))].concat();
+    let boots = open_boot(&records, "0").boots().unwrap();
+    let states: Vec<_> = boots.iter().map(|boot| (boot.kernel_start, boot.started)).collect();
+    assert_eq!(states, [(Some(true), true), (Some(true), false), (Some(true), true)]);
+    let text = boot_list_text(boots);
+    assert!(text.contains("no record of the log service; no shutdown recorded"), "{text}");
+    assert!(!text.contains("start not recorded"), "{text}");
+    // Records before the first start of a kernel are of a boot whose start was overwritten.
+    let end = system(GENERAL, 13, START_NS - HOUR).with("StopTime", LogValue::Time(START_NS - HOUR));
+    let boots = open_boot(&[vec![end], boot(START_NS, None)].concat(), "0").boots().unwrap();
+    assert_eq!(boots.iter().map(|boot| boot.kernel_start).collect::<Vec<_>>(), [Some(false), Some(true)]);
+    let text = boot_list_text(boots);
+    assert!(text.contains("start not recorded") && !text.contains("log service"), "{text}");
+}
+
+fn boot_list_text(boots: Vec<RecordedBoot>) -> String {
+    let mut text = Vec::new();
+    onoff::report::text::boot_list::write(&BootList { boots }, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn the_last_record_alone_is_no_lower_bound_of_a_shutdown() {
+    let stop_ns = START_NS + HOUR;
+    let end = system(GENERAL, 13, stop_ns).with("StopTime", LogValue::Time(stop_ns));
+    let records = [boot(START_NS, None), vec![end], boot(START_NS + 2 * HOUR, None)].concat();
+    let report = shutdown(&open_boot(&records, "-1"));
+    assert_eq!((report.total_ns, report.total_at_least_ns, report.start_ns), (None, 0, None));
 }

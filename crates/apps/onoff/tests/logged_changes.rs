@@ -235,7 +235,7 @@ fn history(changes: &[LogRecord]) -> (BootHistory, String) {
     }
     let history = Session::from_bytes(files(&[system, accounts])).unwrap().boot_history(100).unwrap();
     let mut text = Vec::new();
-    onoff::report::text::linux::boot::history::write(&history, 100, &mut text).unwrap();
+    onoff::report::text::boot_history::write(&history, 100, &mut text).unwrap();
     (history, String::from_utf8(text).unwrap())
 }
 

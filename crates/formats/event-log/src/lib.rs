@@ -1,5 +1,5 @@
-//! Reads Windows event logs: `.evtx` files, and the XML that `wevtutil` and Event Viewer export. Writes records as such
-//! XML.
+//! Reads Windows event logs: `.evtx` files, the XML that `wevtutil` and Event Viewer export, and the CSV that EvtxECmd
+//! writes. Writes records as such XML.
 //!
 //! ```
 //! let xml = br#"<Event><System><Provider Name="EventLog"/><EventID>6005</EventID>
@@ -13,7 +13,8 @@
 //! # Design constraints
 //!
 //! * No I/O: the caller passes the bytes.
-//! * Both forms go through one parser: a binary record is rendered as the XML that Windows shows for it.
+//! * All forms give the same records. A binary record is rendered as the XML that Windows shows for it, and parsed as
+//!   such.
 //! * The header of a file is not trusted. In a copy of a running system it declares fewer chunks than the file has, so
 //!   chunks are found by their signature.
 //! * Records are passed on in file order. In a log that has wrapped around, that is not the order in which they were
@@ -27,13 +28,17 @@
 
 #[cfg(not(target_family = "wasm"))]
 mod binary;
+mod evtxecmd;
 mod record;
+mod text;
+mod without_fields;
 mod write;
 mod xml;
 
 use thiserror::Error;
 
 pub use record::{Field, Record};
+pub use without_fields::export_without_fields;
 pub use write::{XML_END, XML_START, write_losses, write_xml};
 
 /// First bytes of an `.evtx` file.
@@ -43,7 +48,7 @@ pub const SIGNATURE: &[u8; 8] = b"ElfFile\0";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Error {
-    #[error("byte offset 0: not an event log: neither the signature 'ElfFile' nor an <Event> element")]
+    #[error("byte offset 0: not an event log: no signature 'ElfFile', no <Event> element, no columns of EvtxECmd")]
     NotAnEventLog,
     /// The file ends inside its header.
     #[error("byte offset {length:#x}: the event log ends inside its header of 4096 bytes")]
@@ -65,6 +70,9 @@ pub struct Summary {
     pub damaged_chunks: u64,
     /// Records that could not be decoded.
     pub unreadable_records: u64,
+    /// Wanted records of a CSV file whose unnamed texts are joined in a way that hides where each ends. They are not
+    /// passed on.
+    pub joined_records: u64,
     /// Position of the first damage, in bytes.
     pub first_damage: Option<u64>,
     /// True if Windows had not closed the file when it was copied. Its last records may be missing.
@@ -81,10 +89,10 @@ impl Summary {
 /// Decides from a record without its fields whether they are decoded and the record is passed on.
 pub type Wanted<'w> = &'w mut dyn FnMut(&Record) -> bool;
 
-/// True if `bytes` start like an event log or its XML export.
+/// True if `bytes` start like an event log, its XML export or its CSV from EvtxECmd.
 #[must_use]
 pub fn is_event_log(bytes: &[u8]) -> bool {
-    bytes.starts_with(SIGNATURE) || xml::is_export(bytes)
+    bytes.starts_with(SIGNATURE) || xml::is_export(bytes) || evtxecmd::is_export(bytes)
 }
 
 /// Reads a log and passes each wanted record to `each`, in file order.
@@ -96,6 +104,8 @@ pub fn read(bytes: &[u8], wanted: Wanted<'_>, each: &mut dyn FnMut(Record)) -> R
         read_binary(bytes, wanted, each)
     } else if xml::is_export(bytes) {
         Ok(xml::read(bytes, wanted, each))
+    } else if evtxecmd::is_export(bytes) {
+        Ok(evtxecmd::read(bytes, wanted, each))
     } else {
         Err(Error::NotAnEventLog)
     }

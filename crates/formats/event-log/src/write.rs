@@ -67,11 +67,12 @@ const LOSSES: &str = "onoff-losses";
 /// Appends what was lost of the log that the records come from, as a processing instruction, which other readers
 /// ignore. [`crate::read`] adds it to the summary of the export. Appends nothing if nothing was lost.
 pub fn write_losses(summary: &Summary, out: &mut String) {
-    let Summary { damaged_chunks, unreadable_records, is_dirty, .. } = *summary;
-    if damaged_chunks > 0 || unreadable_records > 0 || is_dirty {
+    let Summary { damaged_chunks, unreadable_records, joined_records, is_dirty, .. } = *summary;
+    if damaged_chunks > 0 || unreadable_records > 0 || joined_records > 0 || is_dirty {
         let dirty = u8::from(is_dirty);
         let _ = write!(out, "<?{LOSSES} damaged-chunks='{damaged_chunks}' ");
-        let _ = write!(out, "unreadable-records='{unreadable_records}' dirty='{dirty}'?>\r\n");
+        let _ = write!(out, "unreadable-records='{unreadable_records}' joined-records='{joined_records}' ");
+        let _ = write!(out, "dirty='{dirty}'?>\r\n");
     }
 }
 
@@ -86,6 +87,7 @@ pub(crate) fn read_losses(instruction: &str, summary: &mut Summary) {
         match name {
             "damaged-chunks" => summary.damaged_chunks = summary.damaged_chunks.saturating_add(count),
             "unreadable-records" => summary.unreadable_records = summary.unreadable_records.saturating_add(count),
+            "joined-records" => summary.joined_records = summary.joined_records.saturating_add(count),
             "dirty" => summary.is_dirty |= count > 0,
             _ => {}
         }

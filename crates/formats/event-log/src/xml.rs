@@ -7,11 +7,10 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesRef, BytesStart, Event as Node};
 
 use crate::record::{Field, Record, time_ns};
+use crate::text::{decode, start};
 use crate::write::read_losses;
 use crate::{Summary, Wanted};
 
-/// Number of bytes searched for the first `<Event>` element.
-const SNIFF_SIZE: usize = 1024;
 /// Maximum depth of elements; events of Windows have up to 8.
 const MAX_DEPTH: usize = 64;
 /// Maximum number of fields of an event.
@@ -19,8 +18,7 @@ const MAX_FIELDS: usize = 1024;
 
 /// True if the text starts like an export of events.
 pub(crate) fn is_export(bytes: &[u8]) -> bool {
-    let start = decode(&bytes[..bytes.len().min(SNIFF_SIZE)]);
-    let start = start.trim_start_matches('\u{feff}').trim_start();
+    let start = start(bytes);
     start.starts_with('<') && ["<Event>", "<Event ", "<Events>", "<Events "].iter().any(|tag| start.contains(tag))
 }
 
@@ -29,20 +27,6 @@ pub(crate) fn read(bytes: &[u8], wanted: Wanted<'_>, each: &mut dyn FnMut(Record
     let mut summary = Summary::default();
     read_text(&decode(bytes), 0, &mut summary, wanted, each);
     summary
-}
-
-/// Decodes UTF-8 and UTF-16 with or without a byte order mark; invalid characters are replaced.
-fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    let units = |from: &[u8], unit: fn([u8; 2]) -> u16| -> String {
-        let units = from.as_chunks::<2>().0.iter().map(|&pair| unit(pair));
-        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
-    };
-    match bytes {
-        [0xff, 0xfe, rest @ ..] => Cow::Owned(units(rest, u16::from_le_bytes)),
-        [0xfe, 0xff, rest @ ..] => Cow::Owned(units(rest, u16::from_be_bytes)),
-        [b'<', 0, ..] => Cow::Owned(units(bytes, u16::from_le_bytes)),
-        _ => String::from_utf8_lossy(bytes),
-    }
 }
 
 /// Reads the events in `text`, which starts at `offset` in the file.
@@ -170,7 +154,7 @@ fn part_named(name: &str) -> Part {
 }
 
 /// Adds a field. `Data` without a label has no name; other elements are named by their tag.
-fn push_field(record: &mut Record, label: Option<String>, tag: String, value: String) {
+pub(crate) fn push_field(record: &mut Record, label: Option<String>, tag: String, value: String) {
     if record.fields.len() < MAX_FIELDS {
         let name = label.unwrap_or_else(|| if tag == "Data" { String::new() } else { tag });
         record.fields.push(Field { name, value });

@@ -1,7 +1,7 @@
 //! Hostile input: no bytes may cause a panic or unbounded work.
 
 use onoff_event_log::read;
-use onoff_testkit::event_log::{LogRecord, evtx, xml};
+use onoff_testkit::event_log::{LogRecord, evtx, evtxecmd_csv, xml};
 use proptest::prelude::*;
 
 fn log() -> Vec<LogRecord> {
@@ -16,7 +16,7 @@ fn log() -> Vec<LogRecord> {
 proptest! {
     #[test]
     fn changed_bytes_are_survived(changes in prop::collection::vec((0_usize..20_000, any::<u8>()), 1..40)) {
-        for mut bytes in [evtx(&log()), xml(&log()).into_bytes()] {
+        for mut bytes in [evtx(&log()), xml(&log()).into_bytes(), evtxecmd_csv(&log()).into_bytes()] {
             for &(offset, value) in &changes {
                 let index = 4096 % bytes.len() + offset % (bytes.len() - 4096 % bytes.len());
                 bytes[index] = value;
@@ -31,6 +31,16 @@ proptest! {
     #[test]
     fn any_text_is_survived(text in "(<Event>|</Event>|<System>|</System>|<EventData>|<Data Name='a'>|</Data>|<!\\[CDATA\\[|\\]\\]>|&amp;|&#1;|&#xffffffff;|&|<a|/>|.){0,60}") {
         let _ = read(format!("<Events>{text}").as_bytes(), &mut |_| true, &mut |_| {});
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_payload_is_survived(payload in r#"(\{|\}|\[|\]|:|,|"EventData"|"UserData"|"Data"|"@Name"|"\#text"|"a, b"|null|1|true){0,40}"#) {
+        let columns = "EventRecordId,TimeCreated,EventId,Level,Provider,Channel,Computer,Payload";
+        let row = format!("1,2024-11-15 14:28:34,1,Info,A,B,C,\"{}\"", payload.replace('"', "\"\""));
+        let summary = read(format!("{columns}\n{row}\n").as_bytes(), &mut |_| true, &mut |_| {}).unwrap();
+        prop_assert_eq!(summary.records + summary.joined_records + summary.unreadable_records, 1);
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod any_bytes;
+mod evtxecmd;
 mod round_trip;
 mod samples;
 mod written;

@@ -61,7 +61,9 @@ fn all_parts_of_a_record_are_kept() {
 #[test]
 fn losses_of_the_log_are_losses_of_its_export() {
     let summary = |text: &str| read(text.as_bytes(), &mut |_| true, &mut |_| {}).unwrap();
-    let lost = Summary { damaged_chunks: 2, unreadable_records: u64::MAX, is_dirty: true, ..Summary::default() };
+    let unreadable_records = u64::MAX;
+    let lost =
+        Summary { damaged_chunks: 2, unreadable_records, joined_records: 3, is_dirty: true, ..Summary::default() };
     let mut text = XML_START.to_owned();
     write_losses(&lost, &mut text);
     assert_eq!(summary(&(text + XML_END)), lost);

@@ -8,7 +8,7 @@ use onoff_trace::named;
 pub enum RecordingKind {
     /// Windows Event Trace Log.
     EventTraceLog,
-    /// Windows event logs: `.evtx` files or their XML exports, usually several.
+    /// Windows event logs: `.evtx` files or their exports as XML or CSV, usually several.
     WindowsEventLogs,
     /// Report of `powercfg` on the sleeps of a Windows computer.
     PowerReport,

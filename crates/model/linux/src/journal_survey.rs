@@ -266,6 +266,7 @@ impl JournalSurvey {
                 first_unix_ns: ns(boot.first_realtime_us),
                 last_unix_ns: ns(boot.last_realtime_us),
                 entries: boot.entries,
+                kernel_start: None,
                 started: boot.started,
                 fast_startup: false,
                 stopped: boot.stopped,

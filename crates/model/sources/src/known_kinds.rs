@@ -22,6 +22,9 @@ const PREFETCH: KnownKind = readable("a Windows prefetch file", "'onoff prefetch
 
 const RECORD_WINDOWS: &str = "Record the boot as an Event Trace Log (.etl): see 'onoff record boot --plan windows'";
 
+const EXPORT_EVENT_LOG: &str =
+    "It has no field values. Save the log as .evtx or .xml in Event Viewer, or run 'wevtutil epl System System.evtx'";
+
 /// Magic numbers at the start of files.
 const MAGICS: &[(&[u8], KnownKind)] = &[
     (b"regf", HIVE),
@@ -155,6 +158,9 @@ pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     }
     if onoff_firmware_tables::is_supported_format(name, head) {
         return Some(FIRMWARE);
+    }
+    if let Some(description) = onoff_event_log::export_without_fields(head) {
+        return Some(foreign(description, EXPORT_EVENT_LOG));
     }
     let text = decode_text(head);
     WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind)

@@ -108,6 +108,8 @@ pub struct RecordedBoot {
     pub last_unix_ns: Option<i64>,
     /// Number of journal entries or event records.
     pub entries: u64,
+    /// Whether event logs have the start of the kernel, or of the fast startup; `None` for a boot in a journal.
+    pub kernel_start: Option<bool>,
     /// Whether the start completed: the service manager reported it, or Windows got as far as running services.
     pub started: bool,
     /// Whether it is a fast startup: the kernel resumed from a memory image that the shutdown before it wrote.

@@ -158,7 +158,7 @@ pub enum AccountSearch {
     NoAccountLog,
     /// The only boot that starts with the trace, or shutdown within its time, is of another computer.
     OtherComputer,
-    /// No boot in the logs starts with the trace, or no shutdown with that of the trace.
+    /// No boot in the logs starts with the trace, or no shutdown in the logs starts with the shutdown in the trace.
     NoTransitionNear,
     /// The logs have no start of a boot, or no shutdown.
     #[default]

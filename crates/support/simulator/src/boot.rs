@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::devices;
+use super::event_logs::base_build;
 use super::plan::{Actors, BOOT_PRIORITY, Plan};
 use super::program::SYSTEM;
 use super::program::{Edge, Step, TruthNote};
@@ -96,7 +97,8 @@ fn kernel(plan: &mut Plan, scenario: &Scenario, session_manager: usize) {
     if let Some(firmware_scenario) = &scenario.firmware {
         steps.extend(firmware(firmware_scenario, kernel.loader));
     }
-    steps.push(Step::emit(device::system_started(scenario.machine.build, 0, 0)));
+    let start_time = scenario.kernel_start_time();
+    steps.push(Step::emit(device::system_started(base_build(scenario.machine.build), 0, start_time)));
     steps.push(Step::emit(device::system_boot_start()));
     if let Some(loader) = kernel.loader {
         // Time-stamp counter values: cycles since the processor was reset.

@@ -14,6 +14,8 @@ use super::unix_ns;
 
 const MS: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MS;
+/// Precision of the start time in the kernel's own record, in ticks of 100 ns.
+const HALF_SECOND: u64 = 5_000_000;
 /// The kernel starts this long before its first record.
 const KERNEL_BEFORE_RECORD_NS: i64 = 40 * MS;
 /// The previous session ended this long before the boot.
@@ -95,7 +97,7 @@ impl ComputerLogs {
 }
 
 /// Returns the build in the kernel's own records: that of the release which an enablement package turns into `build`.
-const fn base_build(build: u32) -> u32 {
+pub(super) const fn base_build(build: u32) -> u32 {
     match build {
         18363 => 18362,
         19042..=19045 => 19041,
@@ -106,6 +108,12 @@ const fn base_build(build: u32) -> u32 {
 }
 
 impl Scenario {
+    /// Returns the start in the kernel's own record, a `FILETIME`: coarse, up to half a second before the record.
+    pub(super) fn kernel_start_time(&self) -> u64 {
+        let time = self.logger().start_time;
+        time - time % HALF_SECOND
+    }
+
     /// Returns the event logs that the computer has some minutes after the simulated boot; empty if the scenario is not
     /// a boot. Windows' own account is missing if the computer was not idle before the recording ended.
     #[must_use]
@@ -204,8 +212,7 @@ impl Writer<'_> {
 
     fn kernel(&mut self) {
         let machine = &self.scenario.machine;
-        // The kernel's own start time is coarse.
-        let start_time = LogValue::Time(self.start_unix_ns - self.start_unix_ns.rem_euclid(SECOND / 2));
+        let start_time = LogValue::Time(unix_ns(self.scenario.kernel_start_time()));
         let started = self
             .record(SYSTEM, GENERAL, 12, 0)
             .with("MajorVersion", 10)

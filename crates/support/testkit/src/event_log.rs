@@ -160,6 +160,54 @@ pub fn xml(records: &[LogRecord]) -> String {
     text + "</Events>"
 }
 
+/// The records as EvtxECmd writes them to a CSV file: data as JSON, unnamed texts joined to one without the empty ones.
+#[must_use]
+pub fn evtxecmd_csv(records: &[LogRecord]) -> String {
+    let mut text = String::from(
+        "\u{feff}RecordNumber,EventRecordId,TimeCreated,EventId,Level,Provider,Channel,ProcessId,ThreadId,Computer,\
+         ChunkNumber,UserId,MapDescription,UserName,RemoteHost,PayloadData1,PayloadData2,PayloadData3,PayloadData4,\
+         PayloadData5,PayloadData6,ExecutableInfo,HiddenRecord,SourceFile,Keywords,ExtraDataOffset,Payload\r\n",
+    );
+    let with_space = |time_ns| time_text(time_ns).replace('T', " ").replace('Z', "");
+    for record in records {
+        let LogRecord { provider, id, level, number, process_id, thread_id, channel, computer, .. } = record;
+        let level = ["LogAlways", "Critical", "Error", "Warning", "Info", "Verbose"][usize::from(*level)];
+        let time = with_space(record.time_ns);
+        let _ = write!(
+            text,
+            "{number},{number},{time},{id},{level},{provider},{channel},{process_id},{thread_id},{computer},0,,,,,,,,,,,,\
+             False,C:\\Logs\\{channel}.evtx,Classic,0,"
+        );
+        let value = |value: &LogValue| match value {
+            LogValue::Time(time_ns) => with_space(*time_ns),
+            LogValue::Bool(true) => "True".to_owned(),
+            LogValue::Bool(false) => "False".to_owned(),
+            LogValue::Hex(number) => format!("0x{number:X}"),
+            other => value_text(other).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"),
+        };
+        let quoted = |text: &str| format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""));
+        let is_named = record.data.iter().any(|(name, _)| !name.is_empty());
+        let data = if is_named {
+            let element = |(name, data): &(String, LogValue)| match value(data) {
+                text if text.is_empty() => format!("{{\"@Name\":{}}}", quoted(name)),
+                text => format!("{{\"@Name\":{},\"#text\":{}}}", quoted(name), quoted(&text)),
+            };
+            let elements: Vec<String> = record.data.iter().map(element).collect();
+            // One element is not a list.
+            if elements.len() == 1 { elements.concat() } else { format!("[{}]", elements.join(",")) }
+        } else {
+            let texts = record.data.iter().map(|(_, data)| value(data)).filter(|text| !text.is_empty());
+            quoted(&texts.collect::<Vec<_>>().join(", "))
+        };
+        let payload = match record.data.is_empty() {
+            true => "{\"EventData\":null}".to_owned(),
+            false => format!("{{\"EventData\":{{\"Data\":{data}}}}}"),
+        };
+        let _ = write!(text, "\"{}\"\r\n", payload.replace('"', "\"\""));
+    }
+    text
+}
+
 fn value_text(value: &LogValue) -> String {
     match value {
         LogValue::Text(text) => text.clone(),

@@ -66,10 +66,14 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         return Err(Box::new(not_a_shutdown(trace)));
     }
     let boundaries = events.boundaries();
-    let from_ns = boundaries.starts.time_ns.unwrap_or(0);
+    let phases = phases(trace, &boundaries);
+    // Event logs start with the boot, and may have only the last records of its end.
+    let first_phase_ns = || phases.iter().filter_map(|phase| phase.start_ns).min();
+    let recorded_start_ns =
+        boundaries.starts.time_ns.or_else(|| trace.logged_end.as_ref().and_then(|_| first_phase_ns()));
+    let from_ns = recorded_start_ns.unwrap_or(0);
     let total_ns = boundaries.starts.time_ns.zip(boundaries.ends.time_ns).map(|(start, end)| end.saturating_sub(start));
     let total_at_least_ns = total_ns.unwrap_or_else(|| trace.duration_ns.saturating_sub(from_ns));
-    let phases = phases(trace, &boundaries);
     let sessions = sessions::sessions(trace, from_ns);
     let service_time_out = services::time_out(trace, options);
     let (pre_shutdown, service_shutdown) = service_windows(trace, from_ns, &sessions, &boundaries);

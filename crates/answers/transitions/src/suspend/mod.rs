@@ -106,6 +106,10 @@ pub fn fast_startup(trace: &Trace, options: &SuspendOptions) -> Option<SuspendRe
 }
 
 fn describe_recording(trace: &Trace) -> String {
+    if !trace.channels.is_empty() {
+        let length = Duration::from_ns(trace.duration_ns);
+        return format!("Windows event logs of a boot of {length}; --boot selects another boot");
+    }
     let recorder = match trace.recorder.as_str() {
         "" => "an unnamed session",
         name => name,

@@ -116,7 +116,7 @@ fn list(recording: Recording, format: TransitionFormat, destination: &Destinatio
     }
     destination.write(|out| {
         match format {
-            TransitionFormat::Text => text::linux::boot::write_boots(&list, out)?,
+            TransitionFormat::Text => text::boot_list::write(&list, out)?,
             _ => json::document::write(&[session.provenance()?], &list, out)?,
         }
         Ok(())

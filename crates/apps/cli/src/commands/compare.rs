@@ -224,10 +224,10 @@ fn history(
     }
     destination.write(|out| {
         match format {
-            CompareFormat::Text => text::linux::boot::history::write(&history, boot_count, out)?,
+            CompareFormat::Text => text::boot_history::write(&history, boot_count, out)?,
             CompareFormat::Json => json::document::write(&[session.provenance()?], &history, out)?,
             // Other formats were rejected earlier.
-            _ => section::csv::write(&[text::linux::boot::history::boots(&history, history.boots.len())], out)?,
+            _ => section::csv::write(&[text::boot_history::boots(&history, history.boots.len())], out)?,
         }
         Ok(())
     })

@@ -20,7 +20,8 @@ pub fn add(failure: Failure, paths: &[PathBuf]) -> Failure {
     let names_file = paths.iter().any(|path| message.contains(&*path.to_string_lossy())) || message.contains(&name);
     let message = if names_file { message } else { format!("{name}: {message}") };
     match identify_other_kind(paths) {
-        Some(KnownKind { description, read_by, .. }) if !message.contains(description) => {
+        // The message may name the recording already.
+        Some(KnownKind { description, read_by, .. }) if !message.contains(description.trim_start_matches("a ")) => {
             Failure::no_data(format!("{message}. It is {description}: {read_by} reads it"))
         }
         _ => Failure::NoData(message),

@@ -100,6 +100,11 @@ fn run(
 ) -> Result<(), Failure> {
     let (session, report) = super::query(recording, |session| answer(session, task))?;
     let report = report?;
+    if report.intervals.is_empty() && matches!(format, WhyFormat::Folded | WhyFormat::Svg | WhyFormat::Flamegraph) {
+        return Err(Failure::no_data(
+            "a Windows event log does not record threads, so there is no critical path to draw",
+        ));
+    }
     destination.write(|out| {
         match format {
             WhyFormat::Text => text::why::write(&report, &WhyTextOptions { steps, ..WhyTextOptions::default() }, out)?,

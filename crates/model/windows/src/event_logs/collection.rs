@@ -18,6 +18,8 @@ counters! {
     RECORDS_UNREADABLE = "event_log_records_unreadable", Warning,
         [Milestones, Activities, ReportedDelays, SystemChanges, ServiceFailures],
         "Event log records that could not be decoded. They are missing.";
+    RECORDS_JOINED = "event_log_records_joined", Warning, [Activities, SystemChanges],
+        "Event log records whose texts a CSV export joined into one. They are missing. Pass the .evtx file instead.";
     NOT_CLOSED = "event_logs_not_closed", Notice, [],
         "Event logs copied while Windows was writing to them. Their last records may be missing.";
 }
@@ -58,6 +60,7 @@ pub(super) fn read(files: &Files, losses: &mut Losses) -> Result<Vec<Machine>, E
     for (log, file) in logs.iter().zip(&files) {
         losses.add(&CHUNKS_DAMAGED, log.summary.damaged_chunks);
         losses.add(&RECORDS_UNREADABLE, log.summary.unreadable_records);
+        losses.add(&RECORDS_JOINED, log.summary.joined_records);
         losses.add(&NOT_CLOSED, u64::from(log.summary.is_dirty));
         if let Some(offset) = log.summary.first_damage {
             let place = || format!("{}, byte offset {offset:#x}", file.name());

@@ -170,6 +170,7 @@ impl Logs {
                     first_unix_ns: Some(boot.power_on_unix_ns()),
                     last_unix_ns: last,
                     entries: boot.records.len() as u64,
+                    kernel_start: Some(boot.start_event.is_some()),
                     started: boot.has_services && boot.start_event.is_some()
                         || boot.account.is_some()
                         || boot.fast_startup.is_some(),

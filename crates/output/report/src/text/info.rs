@@ -26,13 +26,18 @@ pub fn write(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io:
 }
 
 fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "{HEADLINE}{} in {}, recorded by {}.{HEADLINE:#}",
-        counted(summary.events, "event"),
-        duration(summary.duration_ns.saturating_sub(summary.start_ns)),
-        session_name(&summary.recorder)
-    )?;
+    let length = duration(summary.duration_ns.saturating_sub(summary.start_ns));
+    // Their records are no events of a trace, and nothing says how many were overwritten.
+    let are_event_logs = !summary.files.is_empty() && summary.files.iter().all(|file| file.content == "event log");
+    match are_event_logs {
+        true => writeln!(out, "{HEADLINE}Windows event logs of a boot, {length} long.{HEADLINE:#}")?,
+        false => writeln!(
+            out,
+            "{HEADLINE}{} in {length}, recorded by {}.{HEADLINE:#}",
+            counted(summary.events, "event"),
+            session_name(&summary.recorder)
+        )?,
+    }
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));
     let folder = shared_folder(summary);
@@ -65,7 +70,9 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         row(&format!("clock of {}", conversion.from), conversion_text(conversion));
     }
     let lost = format!("{}, {}", counted(summary.events_lost, "event"), counted(summary.buffers_lost, "buffer"));
-    row("lost while recording", lost);
+    if !are_event_logs {
+        row("lost while recording", lost);
+    }
     section::text::write(&properties("recording", "", rows), out)
 }
 
@@ -138,7 +145,9 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
     if system.processor_mhz > 0 {
         processors += &format!(", {} MHz", system.processor_mhz);
     }
-    row("processors", processors);
+    if summary.processors > 0 {
+        row("processors", processors);
+    }
     row("memory", if system.memory_bytes > 0 { size(system.memory_bytes) } else { String::new() });
     for disk in &system.disks {
         row(&format!("disk {}", disk.number), joined(&[&disk.model, &size_if_recorded(disk.size_bytes)]));

@@ -4,6 +4,8 @@ mod account_comparison;
 pub mod bar;
 pub mod boot;
 pub mod boot_axis;
+pub mod boot_history;
+pub mod boot_list;
 pub mod causes;
 pub mod compare;
 pub mod device_work;

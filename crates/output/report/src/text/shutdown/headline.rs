@@ -77,7 +77,11 @@ fn requested(request: &ShutdownRequest, report: &ShutdownReport) -> String {
     if !reasons.is_empty() {
         sentence += &format!(": {}", reasons.join("; "));
     }
-    format!("{} ({}).", sentence.trim_end_matches('.'), printable(&request.reason_code))
+    let code = match request.reason_code.as_str() {
+        "" => String::new(),
+        code => format!(" ({})", printable(code)),
+    };
+    format!("{}{code}.", sentence.trim_end_matches('.'))
 }
 
 fn answer(report: &ShutdownReport) -> String {
@@ -154,6 +158,7 @@ fn parts(report: &ShutdownReport) -> Option<String> {
         phase.start_ns?;
         Some(match phase.duration_ns {
             Some(length) => format!("{label} {}", duration(length)),
+            None if phase.recorded_ns == 0 => return None,
             None => format!("{label} at least {}", duration(phase.recorded_ns)),
         })
     };

@@ -14,8 +14,11 @@ use crate::text::style::QUIET;
 use onoff_sections::section::{Line, Section};
 
 pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
-    let start = report.details.starts.time_ns.unwrap_or(0);
-    let note = format!("times are relative to the start of the shutdown, {} into the recording", ExactTime(start));
+    let start_ns = report.details.starts.time_ns;
+    let first_phase_ns = || report.phases.iter().filter_map(|phase| phase.start_ns).min();
+    let origin_ns = start_ns.or_else(first_phase_ns).unwrap_or(0);
+    let origin = if start_ns.is_some() { "the start of the shutdown" } else { "the first record of the shutdown" };
+    let note = format!("times are relative to {origin}, {} into the recording", ExactTime(origin_ns));
     let is_partial = matches!(report.variant, Variant::FastStartup | Variant::Logoff);
     let mut rows: Vec<(i64, PhaseRow)> = report
         .phases
@@ -33,7 +36,7 @@ pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
     rows.extend(report.details.intervals.iter().map(gap_row));
     rows.sort_by_key(|row| row.0);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
-    PhaseTable { origin_ns: start, total_ns: Some(report.total_at_least_ns), rows, ..PhaseTable::default() }
+    PhaseTable { origin_ns, total_ns: Some(report.total_at_least_ns), rows, ..PhaseTable::default() }
         .section(note)
         .lines(difference(report))
         .affected_by(&phases::affecting_losses(&report.phases), &[])

@@ -1,6 +1,7 @@
 //! The text report of `why`: the attribution of the time, then the critical path, backwards.
 
 pub mod account;
+mod logged_facts;
 mod sentence;
 
 use std::io::{self, Write};
@@ -51,6 +52,11 @@ impl Default for WhyTextOptions {
 /// # Errors
 /// Returns errors from `out`.
 pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
+    if !report.logged_facts.is_empty() {
+        logged_facts::write(&report.logged_facts, out)?;
+        writeln!(out)?;
+        return losses::write(&report.losses, out);
+    }
     for (index, interval) in report.intervals.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;

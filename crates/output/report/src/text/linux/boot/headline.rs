@@ -8,7 +8,7 @@ use onoff_evidence::recording::RecordingSummary;
 use onoff_transitions::linux::boot::{LinuxBootReport, UnitPathStep};
 use onoff_usage::units::Unit;
 
-use super::boots;
+use crate::text::boot_list;
 use crate::text::fix_first;
 use crate::text::machine::machine;
 use crate::text::phases;
@@ -34,7 +34,7 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
             writeln!(out, "{}", styled(WORST, sentence))?;
         }
     }
-    if let Some(note) = boots::machine_note(&report.details.boots) {
+    if let Some(note) = boot_list::machine_note(&report.details.boots) {
         writeln!(out, "{note}")?;
     }
     fix_first::write(report, out)?;

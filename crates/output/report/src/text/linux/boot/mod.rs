@@ -1,9 +1,6 @@
 //! The text report of a Linux boot: headline, phases, critical path, then the slowest units, drivers and functions.
 
-mod boots;
 mod headline;
-pub mod history;
-mod logged_changes;
 mod path;
 mod phases;
 
@@ -11,8 +8,6 @@ use std::io::{self, Write};
 
 use onoff_evidence::recording::RecordingSummary;
 use onoff_transitions::linux::boot::{LinuxBoot, LinuxBootReport, OtherUnit};
-
-pub use boots::write as write_boots;
 
 use crate::text::linux::call_graphs;
 use crate::text::phases::affecting_losses;

@@ -1,12 +1,13 @@
 //! The history of the boots in one journal or in event logs: what changed when, and which units explain it.
 
+mod logged_changes;
+
 use std::io::{self, Write};
 
 use onoff_compare::boot_history::{BootChange, BootHistory, ChangedUnit, HistoricBoot, SystemUpdate, UpdateKind};
 use onoff_trace::{CivilTime, SystemKind};
 use onoff_transitions::PhaseName;
 
-use super::logged_changes;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, second_or_dash};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
@@ -257,7 +258,9 @@ pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
         .name("kernel", if history.system == SystemKind::Windows { "build" } else { "kernel" }, 32, |boot| {
             Value::text(&boot.kernel)
         })
-        .quantity("startup_ns", "total", |boot| duration_value(boot.startup_ns));
+        .quantity("startup_ns", if history.system == SystemKind::Windows { "to desktop" } else { "total" }, |boot| {
+            duration_value(boot.startup_ns)
+        });
     for (name, title, phase) in PARTS {
         let phase_ns = move |boot: &HistoricBoot| {
             boot.phases.iter().find(|part| part.phase == phase.as_str()).map(|part| part.duration_ns)

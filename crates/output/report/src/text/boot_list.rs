@@ -1,4 +1,4 @@
-//! The list of the boots in a journal.
+//! The list of the boots in a journal or in event logs.
 
 use std::io::{self, Write};
 
@@ -31,7 +31,7 @@ fn has_several_machines(boots: &[RecordedBoot]) -> bool {
 }
 
 /// Names the machine of the analyzed boot if the recording has boots of several machines.
-pub(super) fn machine_note(boots: &[RecordedBoot]) -> Option<String> {
+pub(crate) fn machine_note(boots: &[RecordedBoot]) -> Option<String> {
     let analyzed = boots.iter().find(|boot| boot.read)?;
     has_several_machines(boots).then(|| {
         format!(
@@ -71,6 +71,11 @@ pub fn section(list: &BootList) -> Section<'_> {
                 (true, false) if boot.fast_startup => "fast startup; no shutdown recorded",
                 (true, true) => "start and shutdown recorded",
                 (true, false) => "no shutdown recorded",
+                // The kernel ran, and nothing later was recorded.
+                (false, true) if boot.kernel_start == Some(true) => "no record of the log service; shutdown recorded",
+                (false, false) if boot.kernel_start == Some(true) => {
+                    "no record of the log service; no shutdown recorded"
+                }
                 (false, true) => "start not recorded",
                 (false, false) => "neither start nor shutdown recorded",
             };
