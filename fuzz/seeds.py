@@ -84,7 +84,7 @@ def event_logs():
 
 
 def power_reports():
-    """Yields a sleep study with data and one with tables, a battery report and system sleep diagnostics."""
+    """Yields a sleep study with data and one with tables, a battery report, system sleep diagnostics and XML forms."""
     session = (
         '{"Type":2,"SessionId":1,"EnterReason":"Lid","ExitReason":"----","EntryTimestamp":"2026-03-01T20:00:00Z",'
         '"Duration":600000000,"OnAc":false,"EntryRemainingCapacity":40000,"EntryFullChargeCapacity":50000,'
@@ -115,7 +115,25 @@ def power_reports():
     cells = ["0:15:00", "Sleeping3", "0", "System Idle", "14", "0", "1"]
     sleep = '<td class="percent">2026-03-01T20:00:00</td>' + "".join(f"<td>{cell}</td>" for cell in cells)
     yield (
-        f'<html xmlns:ssd="http://schemas.microsoft.com/systemsleepdiagnostics/2016"><table><tr>{sleep}</tr></table></html>'
+        '<html xmlns:ssd="http://schemas.microsoft.com/systemsleepdiagnostics/2016"><table><tr><td>1</td>'
+        '<td class="dateTime">2026-03-01 19:00:00</td><td class="hms">2:00:00</td><td>Working</td></tr></table>'
+        '<a name="user-not-present-session-1"/><h1>+ a.exe</h1><table><tr><td class="percent">2026-03-01T19:00:00</td>'
+        f"<td>1:00:00</td><td>System</td><td>0x1</td></tr></table><table><tr>{sleep}</tr></table></html>"
+    ).encode()
+    entries = "".join(
+        f'<UsageEntry Timestamp="2026-03-01T{hour}:00:00Z" Duration="1" Ac="0" EntryType="{kind}" ChargeCapacity="45620" '
+        'FullChargeCapacity="50000"/>'
+        for hour, kind in [(10, "ConnectedStandby"), (12, "Suspend"), (20, "ReportGenerated")]
+    )
+    yield (
+        f'<BatteryReport xmlns="http://schemas.microsoft.com/battery/2012"><UtcOffset>+1:00</UtcOffset>{entries}</BatteryReport>'
+    ).encode()
+    yield (
+        '<SleepStudy xmlns="http://schemas.microsoft.com/sleepstudy/2012"><ScenarioInstances><OsStateInstance Type="Sleep" '
+        'EntryTimestamp="2026-03-01T20:00:00Z" Duration="6000000000"><OSStateRecord Name="Scenario Instance ID" Value="7"/>'
+        '</OsStateInstance><ScenarioInstance Id="7" TimeStamp="2026-03-01T20:00:00Z" Duration="6000000000" '
+        'LowPowerStateTime="5"><TopBlocker Name="USB" ScenarioActiveTimePercent="50" ActiveTime="3000000000" '
+        'Type="Fx Device"/></ScenarioInstance></ScenarioInstances></SleepStudy>'
     ).encode()
 
 

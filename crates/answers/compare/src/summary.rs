@@ -39,6 +39,9 @@ pub struct SummaryRow {
     pub at_least_ns: i64,
     /// Time spent waiting for a person, ns; not part of the duration.
     pub user_input_ns: i64,
+    /// Time asleep, ns; of a modern standby, from entry to exit. Not part of the duration. `None` for other
+    /// transitions, or if unknown.
+    pub asleep_ns: Option<i64>,
     /// The phases whose duration is known, without required idle time and without waiting for a person, in order.
     pub phases: Vec<PhaseLength>,
     /// The longest phase; empty if no phase is known.
@@ -125,6 +128,7 @@ pub fn summary_rows(
             duration_ns: transition.duration_ns,
             at_least_ns: transition.at_least_ns,
             user_input_ns: transition.phases.iter().fold(0, |sum: i64, phase| sum.saturating_add(phase.user_input_ns)),
+            asleep_ns: transition.asleep_ns,
             phases: transition
                 .measured_phases()
                 .map(|(phase, duration_ns)| PhaseLength { phase: phase.name.as_str().to_owned(), duration_ns })

@@ -106,8 +106,12 @@ fn missing_evidence(trace: &Trace, transition: TransitionKind, questions: &[Ques
     let recorded_providers = RecordedProviders::new(trace);
     let missing: Vec<&Question> =
         questions.iter().filter(|question| !recorded_providers.has_source(trace, question)).collect();
+    let record = match trace.is_power_report() {
+        true => commands::after_power_report(trace),
+        false => commands::commands(transition, &missing),
+    };
     MissingEvidence {
-        record: commands::commands(transition, &missing),
+        record,
         items: missing.into_iter().map(missing_source).collect(),
     }
 }

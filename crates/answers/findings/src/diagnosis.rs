@@ -9,7 +9,7 @@ use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, TableSet, Tr
 use onoff_transitions::boot::{self, BootOptions};
 use onoff_transitions::linux::suspend::SleepOutcome;
 use onoff_transitions::shutdown::ShutdownOptions;
-use onoff_transitions::suspend::SuspendOptions;
+use onoff_transitions::suspend::{SuspendOptions, user_absences};
 use onoff_transitions::{
     self, Details, MissingSource, Phase, PhaseName, Transition, TransitionKind, TransitionOptions, TypedTransition,
     Variant,
@@ -145,8 +145,10 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         culprits: Vec::new(),
         standby_ns: None,
     };
+    let absences = user_absences(trace);
     run.transition(trace, &recording, &[], |check| match check {
         Check::Recording(check) => Some(check(trace)),
+        Check::Absences(check) if !absences.is_empty() => Some(check(&absences)),
         _ => None,
     });
     run.finish()

@@ -122,6 +122,7 @@ rules! {
         application_slow,
         driver_slow_to_resume,
         driver_slow_to_suspend,
+        kept_awake,
         long_dpc,
         low_power_missed,
         memory_image_share,
@@ -152,7 +153,7 @@ mod tests {
                 Check::Image(_) => "image",
                 Check::LinuxBoot(_) | Check::LinuxShutdown(_) | Check::LinuxSuspend(_) => "linux",
                 Check::Shutdown(_) => "shutdown",
-                Check::Suspend(_) => "suspend",
+                Check::Suspend(_) | Check::Absences(_) => "suspend",
                 Check::Recording(_) | Check::BootCaveat(_) | Check::SessionCaveat(_) => "recording",
             };
             assert_eq!(group, expected, "{}", rule.code);

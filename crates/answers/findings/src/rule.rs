@@ -4,7 +4,7 @@ use onoff_blame::account::Culprit;
 use onoff_trace::Trace;
 use onoff_transitions::linux::shutdown::LinuxShutdownReport;
 use onoff_transitions::linux::suspend::LinuxSleep;
-use onoff_transitions::suspend::PowerTransition;
+use onoff_transitions::suspend::{PowerTransition, UserAbsence};
 use serde::Serialize;
 
 use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
@@ -35,6 +35,8 @@ pub enum Check {
     SessionCaveat(fn(&BootFacts<'_>) -> Outcome),
     Shutdown(fn(&ShutdownFacts<'_>) -> Outcome),
     Suspend(fn(&SuspendFacts<'_>, &PowerTransition) -> Outcome),
+    /// Intervals without a user, if the recording has any.
+    Absences(fn(&[UserAbsence]) -> Outcome),
     /// The recording itself, for its limits.
     Recording(fn(&Trace) -> Outcome),
     /// A boot, for limits of the recording.

@@ -28,6 +28,8 @@ pub(crate) fn describe_instead(trace: &Trace, requested: TransitionKind) -> Cont
     let length = Duration::from_ns(trace.length_ns());
     let mut description = if !trace.channels.is_empty() {
         format!("event logs of a boot of {length}")
+    } else if trace.is_power_report() {
+        format!("power reports of {length}, which show sleeps only")
     } else if trace.processes.is_empty() {
         format!("no process events were recorded in {length}")
     } else {
@@ -37,7 +39,7 @@ pub(crate) fn describe_instead(trace: &Trace, requested: TransitionKind) -> Cont
     let has_milestone =
         |name: &str| trace.strings.find(name).is_some_and(|name| trace.milestones.iter().any(|row| row.name == name));
     let has_activity = |kind: ActivityKind| trace.activities.iter().any(|row| row.kind == kind);
-    let looks_like = if !trace.channels.is_empty() {
+    let looks_like = if !trace.channels.is_empty() || trace.is_power_report() {
         None
     } else if requested != TransitionKind::Suspend
         && (has_activity(ActivityKind::PowerPhase) || has_activity(ActivityKind::PowerTransition))

@@ -18,6 +18,8 @@ pub struct TransitionOverview {
     pub duration_ns: Option<i64>,
     /// Lower bound of the duration, ns; the duration itself if known.
     pub at_least_ns: i64,
+    /// Time asleep, ns; of a modern standby, from entry to exit. `None` for other transitions, or if unknown.
+    pub asleep_ns: Option<i64>,
     /// The phases. For a suspend, only those that count toward its duration.
     pub phases: Vec<Phase>,
     /// The idle detection that ends the last phase, if any.
@@ -72,6 +74,11 @@ fn summarize(transition: Transition) -> TransitionOverview {
         (_, variant) => variant.as_str(),
     };
     let duration_ns = transition.duration_ns();
+    let asleep_ns = match &transition.details {
+        Details::WindowsSuspend(sleep) => sleep.asleep.wall_ns.or(sleep.asleep.measured.duration_ns),
+        Details::LinuxSuspend(sleep) => sleep.asleep.slept_ns.or(sleep.asleep.measured.duration_ns),
+        _ => None,
+    };
     let mut phases = transition.phases;
     if let Details::WindowsSuspend(suspend) = &transition.details {
         let is_counted = |phase: &Phase| {
@@ -86,6 +93,7 @@ fn summarize(transition: Transition) -> TransitionOverview {
         variant,
         duration_ns,
         at_least_ns: transition.total_at_least_ns,
+        asleep_ns,
         phases,
         settling: transition.settling,
     }

@@ -17,6 +17,7 @@ mod logged_facts;
 mod logged_service_failures;
 mod many_sleeps;
 mod netboot_properties;
+mod power_absences;
 mod power_reports;
 mod power_tables;
 mod questions;

@@ -170,6 +170,28 @@ fn many_sleeps_stay_readable() {
 }
 
 #[test]
+fn the_xml_form_has_the_same_sleeps() {
+    let (page, xml) = (sleeps(&session(laptop().page())), sleeps(&session(laptop().xml())));
+    assert_eq!(xml.len(), page.len());
+    for (from_xml, from_page) in xml.iter().zip(&page) {
+        assert_eq!(from_xml.variant, from_page.variant);
+        let (from_xml, from_page) = (&from_xml.details, &from_page.details);
+        assert_eq!((&from_xml.standby, &from_xml.asleep), (&from_page.standby, &from_page.asleep));
+        assert_eq!(from_xml.blockers, from_page.blockers);
+        assert_eq!(from_xml.enter_reason, from_page.enter_reason);
+    }
+    assert_eq!(xml[0].details.energy, page[0].details.energy);
+    assert_eq!(findings(laptop().xml()), findings(laptop().page()));
+}
+
+#[test]
+fn a_summary_has_the_time_asleep() {
+    let rows = session(laptop().page()).summary_rows("laptop").unwrap();
+    let asleep: Vec<_> = rows.iter().map(|row| (row.variant.as_str(), row.duration_ns, row.asleep_ns)).collect();
+    assert_eq!(asleep, [("modern_standby", None, Some(4 * HOUR)), ("hibernate", None, Some(9 * HOUR))]);
+}
+
+#[test]
 fn shallow_standby_is_a_finding() {
     let titles = findings(laptop().page());
     assert_eq!(titles.len(), 1, "{titles:?}");

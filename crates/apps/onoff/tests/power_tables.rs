@@ -92,6 +92,38 @@ fn a_battery_report_has_sleeps_with_energy() {
 }
 
 #[test]
+fn the_xml_form_names_states_in_every_language() {
+    let page = sleeps(&session(&[battery_page()]));
+    let xml = sleeps(&session(&[battery().xml()]));
+    assert_eq!(xml.len(), page.len());
+    for (from_xml, from_page) in xml.iter().zip(&page) {
+        assert_eq!(from_xml.variant, from_page.variant);
+        assert_eq!(from_xml.details.asleep, from_page.details.asleep);
+        let change = |sleep: &PowerTransition| sleep.details.energy.as_ref().map(|energy| energy.change_mwh);
+        assert_eq!(change(from_xml), change(from_page));
+    }
+    let both = sleeps(&session(&[battery().xml(), battery_page()]));
+    assert_eq!(both.len(), page.len(), "the same sleep in both forms is listed once");
+}
+
+#[test]
+fn a_suspended_computer_is_called_that() {
+    let text = text(&session(&[battery_page()]));
+    assert!(text.contains("2  Suspended "), "{text}");
+    for expected in ["To record the phases of a sleep", "onoff record suspend", "powercfg /sleepstudy"] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    assert!(!text.contains("xperf"), "{text}");
+}
+
+#[test]
+fn other_commands_say_what_a_report_shows() {
+    let session = session(&[battery_page()]);
+    let boot = session.boot(&onoff::answers::transitions::boot::BootOptions::default()).unwrap_err().to_string();
+    assert!(boot.contains("power reports of 15 h 00 min, which show sleeps only"), "{boot}");
+}
+
+#[test]
 fn a_battery_report_without_low_power_share_is_no_finding() {
     let diagnosis = session(&[battery_page()]).diagnose(&DiagnosisOptions::default()).unwrap();
     assert!(diagnosis.findings.iter().all(|finding| finding.code != "suspend/low-power-missed"));
@@ -122,7 +154,7 @@ fn standby_in_another_language_is_not_guessed() {
         Err(error) => Some(error.to_string()),
     };
     let error = error.unwrap();
-    assert!(error.contains("not in English") && error.contains("powercfg /sleepstudy"), "{error}");
+    assert!(error.contains("not in English") && error.contains("powercfg /batteryreport /xml"), "{error}");
 }
 
 #[test]

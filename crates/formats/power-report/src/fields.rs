@@ -16,6 +16,12 @@ pub(crate) fn local_ns(date: &str, time: &str) -> Option<i64> {
     i64::try_from(time.as_nanosecond()).ok()
 }
 
+/// Parses a local time, e.g. `2026-03-01T20:00:00`, as ns since 1970-01-01 of the local clock.
+pub(crate) fn local_time_ns(text: &str) -> Option<i64> {
+    let (date, time) = text.split_once('T')?;
+    local_ns(date, time)
+}
+
 /// Parses the times of consecutive rows. A row on the same day as the row before has no date.
 #[derive(Default)]
 pub(crate) struct LocalClock {

@@ -19,7 +19,8 @@
 //! * The other two reports consist of tables, which are recognized by their columns and CSS classes. The battery report
 //!   does not say which sleep state a suspended computer was in, nor does it call modern standby the same in every
 //!   language.
-//! * The XML form (`/xml`) is not read: no report of a real computer was available to check its units.
+//! * The XML forms of the sleep study and the battery report (`/xml`) name everything in the same words in every
+//!   language. The XML form of the system sleep diagnostics is not read: nothing is known about its fields.
 //! * Values that the report does not have are `None`. Sessions without a time or a duration are counted as unreadable.
 //!
 //! Sources: the scripts inside the pages, and the reports of real machines (`docs/reference/real-windows.md`).
@@ -31,9 +32,12 @@ mod diagnostics_page;
 mod fields;
 mod literal;
 mod page_data;
+mod page_head;
 mod page_tables;
 mod rows;
 mod tables;
+mod usage;
+mod xml;
 
 use std::borrow::Cow;
 
@@ -46,6 +50,11 @@ pub const MAX_SESSIONS: usize = 100_000;
 /// Maximum number of blockers of a session; Windows writes five.
 pub const MAX_BLOCKERS: usize = 64;
 
+/// Maximum number of intervals without a user; reports have some hundred.
+pub const MAX_ABSENCES: usize = 100_000;
+/// Maximum number of availability requests in all intervals without a user; Windows repeats some every few minutes.
+pub const MAX_REQUESTS: usize = 1_000_000;
+
 /// Why a report cannot be read at all. The caller adds the name of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -54,11 +63,11 @@ pub enum Error {
     NotAPowerReport,
     #[error(
         "the states in this battery report are not in English, so standby cannot be told from use. Run \
-         'powercfg /sleepstudy' on that computer and open the page it writes"
+         'powercfg /batteryreport /xml' on that computer and open the file it writes"
     )]
     UnknownLanguage,
-    /// The data of the page ends too early, or is not an object.
-    #[error("byte offset {offset:#x}: the data of the sleep study is damaged or cut off here")]
+    /// The data of the report ends too early, or is not an object.
+    #[error("byte offset {offset:#x}: the data of the report is damaged or cut off here")]
     Damaged {
         /// Position of the damage, in bytes.
         offset: usize,
@@ -103,6 +112,19 @@ pub enum SessionKind {
     Crash,
     /// A state that this reader does not know, or that the report itself calls unknown.
     Unknown,
+}
+
+impl SessionKind {
+    /// Returns the kind of a sleep with these requested and effective states (`SYSTEM_POWER_STATE`).
+    pub(crate) const fn from_states(target: Option<i64>, effective: Option<i64>) -> Option<Self> {
+        match (target, effective) {
+            (Some(2..=4), Some(5)) => Some(Self::HybridSleep),
+            (Some(2..=4), _) => Some(Self::Sleep),
+            (Some(5), _) => Some(Self::Hibernate),
+            (Some(6), Some(5)) => Some(Self::HybridShutdown),
+            _ => None,
+        }
+    }
 }
 
 /// What kept the computer out of its low-power state.
@@ -218,6 +240,52 @@ pub struct KernelTimes {
     pub hibernate_pages: Option<i64>,
 }
 
+/// What a computer did while no user was present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AbsenceOutcome {
+    StayedOn,
+    /// It slept, hibernated or shut down for a part of the interval.
+    Slept,
+    /// The report has a state that this reader does not know.
+    Unknown,
+}
+
+/// An interval in which no user was present.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserAbsence {
+    /// Start, ns since 1970-01-01 UTC; the report has seconds.
+    pub start_unix_ns: i64,
+    /// Duration, ns.
+    pub duration_ns: i64,
+    pub outcome: AbsenceOutcome,
+}
+
+/// What an availability request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RequestKind {
+    /// The display stays on.
+    Display,
+    /// The computer does not sleep for being idle.
+    System,
+    /// The process runs on; on a computer without modern standby, the computer does not sleep for being idle.
+    Execution,
+    Other,
+}
+
+/// A request of a program or driver that the computer stays available (`powercfg /requests`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AvailabilityRequest {
+    /// Path of the program, or name of the device.
+    pub requester: String,
+    pub kind: RequestKind,
+    /// Start, ns since 1970-01-01 UTC; the report has seconds.
+    pub start_unix_ns: i64,
+    /// Duration, ns. It may end after the interval.
+    pub duration_ns: i64,
+}
+
 /// A report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -244,18 +312,28 @@ pub struct Report {
     pub sessions: Vec<Session>,
     /// Sessions without a time or a duration, and those beyond [`MAX_SESSIONS`].
     pub unreadable_sessions: u64,
+    /// Intervals in which no user was present; only system sleep diagnostics have them.
+    pub absences: Vec<UserAbsence>,
+    /// Availability requests that were active in these intervals.
+    pub requests: Vec<AvailabilityRequest>,
+    /// Intervals and requests without a time or a duration, and those beyond [`MAX_ABSENCES`] and [`MAX_REQUESTS`].
+    pub unreadable_absences: u64,
 }
 
-/// Marks of the pages, in scripts and name spaces that are the same in every language.
-const MARKS: [&str; 5] = [
+/// Marks of the reports, in scripts and name spaces that are the same in every language.
+const MARKS: [&str; 7] = [
     "var SESSION_TYPE_NAMES",
     "var LocalSprData",
     "xmlns:slp=\"http://schemas.microsoft.com/sleepstudy/",
     BATTERY_MARK,
     DIAGNOSTICS_MARK,
+    BATTERY_XML_MARK,
+    SLEEP_STUDY_XML_MARK,
 ];
 const BATTERY_MARK: &str = "xmlns:bat=\"http://schemas.microsoft.com/battery/";
 const DIAGNOSTICS_MARK: &str = "xmlns:ssd=\"http://schemas.microsoft.com/systemsleepdiagnostics/";
+const BATTERY_XML_MARK: &str = "<BatteryReport xmlns=\"http://schemas.microsoft.com/battery/";
+const SLEEP_STUDY_XML_MARK: &str = "<SleepStudy xmlns=\"http://schemas.microsoft.com/sleepstudy/";
 
 /// True if `bytes` start like a power report.
 #[must_use]
@@ -294,6 +372,12 @@ pub fn read(bytes: &[u8]) -> Result<Report, Error> {
     }
     if text.contains(DIAGNOSTICS_MARK) {
         return Ok(diagnostics_page::read(&text));
+    }
+    if text.contains(BATTERY_XML_MARK) {
+        return xml::read_battery(&text);
+    }
+    if text.contains(SLEEP_STUDY_XML_MARK) {
+        return xml::read_sleep_study(&text);
     }
     page_tables::read(&text).ok_or(Error::NotAPowerReport)
 }

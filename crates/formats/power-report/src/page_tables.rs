@@ -6,23 +6,23 @@
 
 use hashbrown::HashMap;
 
-use crate::fields::{LocalClock, hours_ns, text_or_empty, utc_offset_minutes};
+use crate::fields::{LocalClock, hours_ns, text_or_empty};
+use crate::page_head::PageHead;
 use crate::rows::{Part, Row, parts};
 use crate::tables::Tag;
-use crate::{KernelTimes, MAX_SESSIONS, Report, Session, SessionKind};
+use crate::{KernelTimes, MAX_SESSIONS, Report, ReportKind, Session, SessionKind};
 
-/// Maximum number of values in the table above the sessions; it has six.
-pub(crate) const MAX_HEADER: usize = 64;
 /// Maximum number of fields of a session; sleeps have 20.
 const MAX_FIELDS: usize = 256;
 /// Prefix of the names of anchors in front of the details of a session.
 const ANCHOR: &str = "connected-standby-session-";
 
 /// English labels of states without events.
-const LABELS: [(&str, SessionKind); 7] = [
+pub(crate) const LABELS: [(&str, SessionKind); 8] = [
     ("Active", SessionKind::Active),
     ("Screen Off", SessionKind::ScreenOff),
     ("Sleep", SessionKind::ModernStandby),
+    ("Hibernate", SessionKind::Hibernate),
     ("Shutdown", SessionKind::Shutdown),
     ("Abnormal Shutdown", SessionKind::AbnormalShutdown),
     ("Bugcheck", SessionKind::Crash),
@@ -32,7 +32,7 @@ const LABELS: [(&str, SessionKind); 7] = [
 /// A row of the table of sessions.
 struct SessionRow {
     number: u64,
-    start_local_ns: i64,
+    start_unix_ns: i64,
     duration_ns: i64,
     label: String,
 }
@@ -47,9 +47,7 @@ struct Details {
 
 #[derive(Default)]
 struct Page {
-    utc_offset_minutes: Option<i32>,
-    /// Values of the table above the sessions.
-    header: Vec<String>,
+    head: PageHead,
     has_sessions_table: bool,
     rows: Vec<SessionRow>,
     details: HashMap<u64, Details>,
@@ -65,6 +63,7 @@ pub(crate) fn read(text: &str) -> Option<Report> {
     for part in parts(text) {
         match part {
             Part::Tag(tag) => page.on_open(tag),
+            Part::Heading(_) => {}
             Part::Row(row) => page.on_row(&row),
         }
     }
@@ -73,10 +72,8 @@ pub(crate) fn read(text: &str) -> Option<Report> {
 
 impl Page {
     fn on_open(&mut self, tag: Tag<'_>) {
+        self.head.on_tag(tag);
         match tag.name {
-            "meta" if tag.attribute("name") == Some("ReportUtcOffset") => {
-                self.utc_offset_minutes = tag.attribute("content").and_then(utc_offset_minutes);
-            }
             "table" if tag.attribute("id") == Some("summary-table") => self.has_sessions_table = true,
             "a" => {
                 let number = tag.attribute("name").and_then(|name| name.strip_prefix(ANCHOR)?.parse().ok());
@@ -104,16 +101,14 @@ impl Page {
             if is_field && details.fields.len() < MAX_FIELDS {
                 details.fields.entry(name.to_owned()).or_insert_with(|| value.text.trim().to_owned());
             }
-        } else if let (Some(value), false) = (row.labeled_value(), self.has_sessions_table)
-            && self.header.len() < MAX_HEADER
-        {
-            self.header.push(value.to_owned());
+        } else if !self.has_sessions_table {
+            self.head.on_row(row);
         }
     }
 
     fn session_row(&mut self, row: &Row<'_>, label: &str) -> Option<SessionRow> {
         Some(SessionRow {
-            start_local_ns: self.clock.time_ns(row.text_of("dateTime")?)?,
+            start_unix_ns: self.head.unix_ns(self.clock.time_ns(row.text_of("dateTime")?)?),
             number: row.cells.first()?.text.trim().parse().ok()?,
             duration_ns: hours_ns(row.text_of("hms")?)?,
             label: label.to_owned(),
@@ -125,39 +120,22 @@ impl Page {
         if self.rows.last().is_some_and(|row| row.duration_ns == 0) {
             self.rows.pop();
         }
-        let offset_ns = i64::from(self.utc_offset_minutes.unwrap_or(0)) * 60_000_000_000;
-        let created = self.header.last().and_then(|time| LocalClock::default().time_ns(time)?.checked_sub(offset_ns));
-        let header = |index: usize| self.header.get(index).cloned().unwrap_or_default();
-        let mut report = Report {
-            created_unix_ns: created,
-            utc_offset_minutes: self.utc_offset_minutes,
-            is_local_time: self.utc_offset_minutes.is_none(),
-            computer: header(0),
-            model: header(1),
-            firmware: header(2),
-            os_build: self.header.iter().find(|value| value.contains("fre.")).cloned().unwrap_or_default(),
-            unreadable_sessions: self.unreadable,
-            ..Report::default()
-        };
+        let mut report = self.head.report(ReportKind::SleepStudy);
+        report.unreadable_sessions = self.unreadable;
         for row in &self.rows {
             let details = self.details.remove(&row.number).unwrap_or_default();
-            report.sessions.push(session(row, details, offset_ns));
+            report.sessions.push(session(row, details));
         }
         report
     }
 }
 
-fn session(row: &SessionRow, details: Details, offset_ns: i64) -> Session {
+fn session(row: &SessionRow, details: Details) -> Session {
     let field = |name: &str| details.fields.get(name).and_then(|value| value.parse::<i64>().ok());
     let (target, effective) = (field("TargetState"), field("EffectiveState"));
-    let kind = match (target, effective) {
-        (Some(2..=4), Some(5)) => SessionKind::HybridSleep,
-        (Some(2..=4), _) => SessionKind::Sleep,
-        (Some(5), _) => SessionKind::Hibernate,
-        (Some(6), Some(5)) => SessionKind::HybridShutdown,
-        _ => LABELS.iter().find(|(label, _)| *label == row.label).map_or(SessionKind::Unknown, |&(_, kind)| kind),
-    };
-    let mut session = Session::new(kind, row.start_local_ns.saturating_sub(offset_ns), row.duration_ns);
+    let label = LABELS.iter().find(|(label, _)| *label == row.label).map(|&(_, kind)| kind);
+    let kind = SessionKind::from_states(target, effective).or(label).unwrap_or(SessionKind::Unknown);
+    let mut session = Session::new(kind, row.start_unix_ns, row.duration_ns);
     session.number = row.number;
     session.target_state = target;
     session.effective_state = effective;

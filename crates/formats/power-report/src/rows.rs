@@ -40,8 +40,10 @@ impl<'p> Row<'p> {
 
 /// A part of a page.
 pub(crate) enum Part<'p> {
-    /// An opening tag other than those of rows and cells.
+    /// An opening tag other than those of rows, cells and headings.
     Tag(Tag<'p>),
+    /// Text of a heading of the first level.
+    Heading(String),
     Row(Row<'p>),
 }
 
@@ -50,10 +52,11 @@ pub(crate) struct Parts<'p> {
     nodes: Nodes<'p>,
     row: Row<'p>,
     is_in_cell: bool,
+    heading: Option<String>,
 }
 
 pub(crate) fn parts(page: &str) -> Parts<'_> {
-    Parts { nodes: nodes(page), row: Row::default(), is_in_cell: false }
+    Parts { nodes: nodes(page), row: Row::default(), is_in_cell: false, heading: None }
 }
 
 impl<'p> Iterator for Parts<'p> {
@@ -64,7 +67,7 @@ impl<'p> Iterator for Parts<'p> {
             match self.nodes.next()? {
                 Node::Open(tag) if tag.name == "tr" => {
                     self.row = Row { tag, cells: Vec::new() };
-                    self.is_in_cell = false;
+                    (self.is_in_cell, self.heading) = (false, None);
                 }
                 Node::Open(tag) if tag.name == "td" => {
                     self.is_in_cell = self.row.cells.len() < MAX_CELLS;
@@ -73,12 +76,20 @@ impl<'p> Iterator for Parts<'p> {
                         self.row.cells.push(Cell { class, text: String::new() });
                     }
                 }
+                Node::Open(tag) if tag.name == "h1" => self.heading = Some(String::new()),
                 Node::Open(tag) => return Some(Part::Tag(tag)),
                 Node::Text(text) => {
-                    if self.is_in_cell
+                    if let Some(heading) = &mut self.heading {
+                        push_unescaped(heading, text);
+                    } else if self.is_in_cell
                         && let Some(cell) = self.row.cells.last_mut()
                     {
                         push_unescaped(&mut cell.text, text);
+                    }
+                }
+                Node::Close("h1") => {
+                    if let Some(heading) = self.heading.take() {
+                        return Some(Part::Heading(heading));
                     }
                 }
                 Node::Close("td") => self.is_in_cell = false,

@@ -5,7 +5,7 @@ use onoff_testkit::power_report::{MODERN_STANDBY, SLEEP, SleepStudy, StudySessio
 use onoff_testkit::power_tables::{BatteryReport, DiagnosedSleep, UsageRow, sleep_diagnostics};
 use proptest::prelude::*;
 
-fn pages() -> [String; 4] {
+fn pages() -> [String; 6] {
     let sessions = (0..6).map(|number: i64| {
         let kind = if number % 2 == 0 { MODERN_STANDBY } else { SLEEP };
         let session = StudySession::new(kind, number * 7_200_000_000_000, 3_600_000_000_000);
@@ -25,7 +25,14 @@ fn pages() -> [String; 4] {
         is_successful: true,
     };
     let diagnostics = sleep_diagnostics(&[sleep.clone(), sleep]);
-    [page, study.tables_page(&str::to_owned), battery.page(&str::to_owned, ","), diagnostics]
+    [
+        page,
+        study.tables_page(&str::to_owned),
+        battery.page(&str::to_owned, ","),
+        diagnostics,
+        study.xml(),
+        battery.xml(),
+    ]
 }
 
 proptest! {
@@ -46,6 +53,8 @@ proptest! {
     #[test]
     fn any_text_is_survived(text in "(<table id=\"summary-table\">|<tr>|<td class=\"state\">|<td class=\"hms\">|</td>|</tr>|<a name=\"connected-standby-session-1\"/>|<script>|&#x0;|&|<|>|\"|.){0,60}") {
         let _ = read(text.as_bytes());
+        let study = "<SleepStudy xmlns=\"http://schemas.microsoft.com/sleepstudy/2012\">";
+        let _ = read(format!("{study}<OsStateInstance {text}").as_bytes());
         let _ = read(format!("var LocalSprData = {{\"ScenarioInstances\":[{{{text}}}]}};").as_bytes());
     }
 }

@@ -4,3 +4,4 @@
 mod any_bytes;
 mod tables;
 mod written;
+mod xml;

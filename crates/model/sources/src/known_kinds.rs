@@ -92,15 +92,11 @@ const WORDS: &[(&str, KnownKind)] = &[
     ("bootchart SVG file", foreign("a systemd-bootchart picture (SVG)", BOOTCHART_PICTURE)),
     ("bootchart svg file", foreign("a bootchart picture (SVG)", BOOTCHART_PICTURE)),
     (
-        "<BatteryReport",
+        "<SystemSleepDiagnostics",
         foreign(
-            "a Windows battery report in XML",
-            "Run 'powercfg /batteryreport' without /xml and open the page it writes",
+            "Windows system sleep diagnostics in XML",
+            "Run 'powercfg /systemsleepdiagnostics' without /xml and open the page it writes",
         ),
-    ),
-    (
-        "<SleepStudy",
-        foreign("a Windows sleep study in XML", "Run 'powercfg /sleepstudy' without /xml and open the page it writes"),
     ),
     ("<!DOCTYPE html", foreign("an HTML page", "Open the recording it was made from")),
     ("<html", foreign("an HTML page", "Open the recording it was made from")),
@@ -208,10 +204,8 @@ mod tests {
         let picture = b"<?xml version=\"1.0\" standalone=\"no\"?>\n<svg width=\"900px\" height=\"800px\">\n<!-- This file is a systemd-bootchart SVG file. -->\n";
         assert_eq!(description(picture), "a systemd-bootchart picture (SVG)");
         assert!(known_kind("bootchart.svg", picture).unwrap().advice.contains("'onoff boot'"));
-        let xml = b"<?xml version=\"1.0\"?>\n<SleepStudy xmlns=\"http://schemas.microsoft.com/sleepstudy/2012\">";
-        assert_eq!(description(xml), "a Windows sleep study in XML");
-        let xml = b"<?xml version=\"1.0\"?>\n<BatteryReport xmlns=\"http://schemas.microsoft.com/battery/2012\">";
-        assert_eq!(description(xml), "a Windows battery report in XML");
+        let xml = b"<?xml version=\"1.0\"?>\n<SystemSleepDiagnostics xmlns=\"http://schemas.microsoft.com/x/2016\">";
+        assert_eq!(description(xml), "Windows system sleep diagnostics in XML");
         assert_eq!(description(b""), "an empty file");
         assert_eq!(description(&[0; 100]), "an empty file (only zero bytes)");
         assert_eq!(

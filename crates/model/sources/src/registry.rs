@@ -90,7 +90,13 @@ pub(crate) const SOURCES: &[Source] = &[
             Content::Recording(RecordingKind::PowerReport) => Recognized::Recording,
             _ => Recognized::No,
         },
-        tables: TableSet::from_names(&[TableName::Milestones, TableName::PowerSessions, TableName::LowPowerBlockers]),
+        tables: TableSet::from_names(&[
+            TableName::Milestones,
+            TableName::PowerSessions,
+            TableName::LowPowerBlockers,
+            TableName::UserAbsences,
+            TableName::AvailabilityRequests,
+        ]),
         read: |files, wanted, _| onoff_windows::open_power_report(files, wanted),
     },
     Source {

@@ -275,6 +275,10 @@ pub struct Trace {
     pub power_sessions: PowerSessions,
     /// What kept a computer out of its low-power state, by session, longest first.
     pub low_power_blockers: LowPowerBlockers,
+    /// Intervals in which no user was present, by start.
+    pub user_absences: UserAbsences,
+    /// Requests that the computer stays available, by start.
+    pub availability_requests: AvailabilityRequests,
     /// Generic events, by time.
     pub events: Batches<Events>,
     /// Fields of generic events.
@@ -312,6 +316,12 @@ impl Trace {
     #[must_use]
     pub fn text(&self, id: StringId) -> &str {
         self.strings.get(id)
+    }
+
+    /// True if the trace is of power reports, which have sessions and no events.
+    #[must_use]
+    pub fn is_power_report(&self) -> bool {
+        !self.power_sessions.is_empty() || !self.user_absences.is_empty()
     }
 
     /// Returns the duration from the start of the recording to the last event, in ns.

@@ -186,6 +186,10 @@ tables! {
     PowerSessions = "power_sessions", tables::PowerSessions, power_sessions;
     /// What kept a computer out of its low-power state, by session, longest first.
     LowPowerBlockers = "low_power_blockers", tables::LowPowerBlockers, low_power_blockers;
+    /// Intervals in which no user was present, by start.
+    UserAbsences = "user_absences", tables::UserAbsences, user_absences;
+    /// Requests that the computer stays available, by start.
+    AvailabilityRequests = "availability_requests", tables::AvailabilityRequests, availability_requests;
     /// Generic events, by time.
     Events = "events", Batches<tables::Events>, events;
     /// Fields of generic events, in the order of their events.

@@ -5,10 +5,11 @@
 
 use onoff_input::error::Error;
 use onoff_input::opened::Files;
-use onoff_power_report::{BlockerKind, Report, ReportKind, Session, SessionKind};
+use onoff_power_report::{BlockerKind, Report, ReportKind, RequestKind, Session, SessionKind};
 use onoff_trace::{
-    Clock, Losses, LowPowerBlocker, LowPowerBlockerKind, Milestone, PowerSession, PowerSessionKind, PowerSource,
-    RecordingFile, StringId, SystemKind, TableName, TableSet, Trace, counters, milestone, windows_release,
+    AbsenceOutcome, AvailabilityRequest, AvailabilityRequestKind, Clock, Losses, LowPowerBlocker, LowPowerBlockerKind,
+    Milestone, PowerSession, PowerSessionKind, PowerSource, RecordingFile, StringId, SystemKind, TableName, TableSet,
+    Trace, UserAbsence, counters, milestone, windows_release,
 };
 
 use super::texts::Texts;
@@ -19,6 +20,11 @@ counters! {
     STATES_UNKNOWN = "power_session_states_unknown", Warning, [Milestones],
         "Sessions of power reports whose state is not known, because the page is not in English, or Windows did not \
          know it or did not enter it. Sleeps among them are missing.";
+    ABSENCES_UNREADABLE = "user_absences_unreadable", Warning, [UserAbsences, AvailabilityRequests],
+        "Intervals without a user, or requests in them, without a time or a duration. They are missing.";
+    ABSENCES_UNKNOWN = "user_absence_outcomes_unknown", Notice, [UserAbsences],
+        "Intervals without a user for which the report has a state that is not known. Whether the computer stayed on in \
+         them is not known.";
 }
 
 /// Tolerated overlap of sessions of two reports, ns. The reports round to seconds, each in its own way.
@@ -39,11 +45,14 @@ pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
     let mut trace = Trace { recorder: "powercfg".to_owned(), requested_tables: wanted, ..Trace::default() };
     trace.system.kind = SystemKind::Windows;
     let mut sessions: Vec<(ReportKind, Session)> = Vec::new();
+    let mut absences: Vec<onoff_power_report::UserAbsence> = Vec::new();
+    let mut requests: Vec<onoff_power_report::AvailabilityRequest> = Vec::new();
     let mut newest: Option<Report> = None;
     for file in files.iter() {
         let mut report = onoff_power_report::read(file.bytes())
             .map_err(|source| Error::PowerReport { name: file.name().to_owned(), source })?;
         losses.add(&SESSIONS_UNREADABLE, report.unreadable_sessions);
+        losses.add(&ABSENCES_UNREADABLE, report.unreadable_absences);
         trace.files.push(RecordingFile {
             name: file.name().to_owned(),
             content: report_name(report.kind),
@@ -52,6 +61,8 @@ pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
             finished: true,
         });
         let kind = report.kind;
+        absences.append(&mut report.absences);
+        requests.append(&mut report.requests);
         sessions.extend(std::mem::take(&mut report.sessions).into_iter().map(|session| (kind, session)));
         if newest.as_ref().is_none_or(|newest| newest.created_unix_ns <= report.created_unix_ns) {
             newest = Some(report);
@@ -60,9 +71,23 @@ pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
     let sessions = without_duplicates(sessions);
     let unknown = sessions.iter().filter(|(_, session)| session.kind == SessionKind::Unknown).count();
     losses.add(&STATES_UNKNOWN, unknown as u64);
-    let start_unix_ns = sessions.first().map(|(_, session)| session.start_unix_ns);
+    // Several reports may contain the same interval.
+    absences.sort_by_key(|absence| (absence.start_unix_ns, absence.duration_ns));
+    absences.dedup();
+    let unknown = absences.iter().filter(|absence| absence_outcome(absence.outcome) == AbsenceOutcome::Unknown).count();
+    losses.add(&ABSENCES_UNKNOWN, unknown as u64);
+    requests.sort_by(|a, b| {
+        let key = |request: &onoff_power_report::AvailabilityRequest| (request.start_unix_ns, request.duration_ns);
+        key(a).cmp(&key(b)).then_with(|| a.requester.cmp(&b.requester)).then((a.kind as u8).cmp(&(b.kind as u8)))
+    });
+    requests.dedup();
+    let starts = sessions.iter().map(|(_, session)| session.start_unix_ns);
+    let starts = starts.chain(absences.iter().map(|absence| absence.start_unix_ns));
+    let start_unix_ns = starts.chain(requests.iter().map(|request| request.start_unix_ns)).min();
     describe(&newest.unwrap_or_default(), start_unix_ns, &mut trace);
-    Tables::new(start_unix_ns.unwrap_or(0)).fill(&sessions, &mut trace);
+    let mut tables = Tables::new(start_unix_ns.unwrap_or(0));
+    tables.add_absences(&absences, &requests, &mut trace);
+    tables.fill(&sessions, &mut trace);
     trace.losses.merge(losses);
     Ok(trace)
 }
@@ -135,13 +160,49 @@ impl Tables {
         Self { start_unix_ns, texts: Texts::default(), milestones: Vec::new(), end_ns: 0 }
     }
 
+    /// Returns the interval on the axis.
+    fn interval(&mut self, start_unix_ns: i64, duration_ns: i64) -> (i64, i64) {
+        let start_ns = start_unix_ns.saturating_sub(self.start_unix_ns);
+        let end_ns = start_ns.saturating_add(duration_ns);
+        self.end_ns = self.end_ns.max(end_ns);
+        (start_ns, end_ns)
+    }
+
+    fn add_absences(
+        &mut self,
+        absences: &[onoff_power_report::UserAbsence],
+        requests: &[onoff_power_report::AvailabilityRequest],
+        trace: &mut Trace,
+    ) {
+        let wants_absences = trace.requested_tables.contains(TableName::UserAbsences);
+        for absence in absences {
+            let (start_ns, end_ns) = self.interval(absence.start_unix_ns, absence.duration_ns);
+            if wants_absences {
+                let outcome = absence_outcome(absence.outcome);
+                trace.user_absences.push(UserAbsence { outcome, start_ns, end_ns });
+            }
+        }
+        if !trace.requested_tables.contains(TableName::AvailabilityRequests) {
+            return;
+        }
+        for request in requests {
+            let (start_ns, end_ns) = self.interval(request.start_unix_ns, request.duration_ns);
+            let kind = match request.kind {
+                RequestKind::Display => AvailabilityRequestKind::Display,
+                RequestKind::System => AvailabilityRequestKind::System,
+                RequestKind::Execution => AvailabilityRequestKind::Execution,
+                _ => AvailabilityRequestKind::Other,
+            };
+            let requester = self.texts.str(&request.requester);
+            trace.availability_requests.push(AvailabilityRequest { kind, requester, start_ns, end_ns });
+        }
+    }
+
     fn fill(mut self, sessions: &[(ReportKind, Session)], trace: &mut Trace) {
         let wants = |table| trace.requested_tables.contains(table);
         let (wants_sessions, wants_blockers) = (wants(TableName::PowerSessions), wants(TableName::LowPowerBlockers));
         for (report, session) in sessions {
-            let start_ns = session.start_unix_ns.saturating_sub(self.start_unix_ns);
-            let end_ns = start_ns.saturating_add(session.duration_ns);
-            self.end_ns = self.end_ns.max(end_ns);
+            let (start_ns, end_ns) = self.interval(session.start_unix_ns, session.duration_ns);
             self.push_milestones(*report, session, start_ns, end_ns);
             if wants_sessions {
                 trace.power_sessions.push(PowerSession {
@@ -243,6 +304,14 @@ impl Tables {
                 add(end_ns, name, value, "");
             }
         }
+    }
+}
+
+const fn absence_outcome(outcome: onoff_power_report::AbsenceOutcome) -> AbsenceOutcome {
+    match outcome {
+        onoff_power_report::AbsenceOutcome::StayedOn => AbsenceOutcome::StayedOn,
+        onoff_power_report::AbsenceOutcome::Slept => AbsenceOutcome::Slept,
+        _ => AbsenceOutcome::Unknown,
     }
 }
 

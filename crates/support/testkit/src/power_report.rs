@@ -1,11 +1,14 @@
-//! Writes sleep studies as `powercfg /sleepstudy` does: the page with data of Windows 11 24H2, and the page with tables
-//! of Windows 10.
+//! Writes sleep studies as `powercfg /sleepstudy` does: the page with data of Windows 11 24H2, the page with tables of
+//! Windows 10, and the XML form.
 //!
-//! Source: pages of real computers; names, units and structure are theirs, all values are invented.
+//! Source: pages of real computers, and for the XML form, what public programs read from it; names, units and structure
+//! are theirs, all values are invented.
 
 use std::fmt::Write as _;
 
 use onoff_trace::CivilTime;
+
+use crate::power_tables::xml_head;
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -275,6 +278,80 @@ impl SleepStudy {
             page += "</table>";
         }
         page + "</body></html>"
+    }
+}
+
+impl SleepStudy {
+    /// Returns the XML form: a state for each session, and a scenario with what was active in each modern standby.
+    #[must_use]
+    pub fn xml(&self) -> String {
+        let mut xml = xml_head("SleepStudy", "sleepstudy/2012", self.created_unix_ns(), self.modern_standby)
+            + "<ScenarioInstances>\n";
+        for (number, session) in (1..).zip(&self.sessions) {
+            xml += &session.xml(number);
+        }
+        xml + "</ScenarioInstances>\n</SleepStudy>\n"
+    }
+}
+
+/// Names of the types of blockers, by number.
+const BLOCKER_TYPES: [&str; 3] = ["Activator", "Fx Device", "PDC Phase"];
+
+impl StudySession {
+    fn xml(&self, number: usize) -> String {
+        let is_standby = self.kind == MODERN_STANDBY;
+        let kind = if self.kind == SLEEP { "Sleep" } else { TYPES.get(self.kind).copied().unwrap_or_default() };
+        let mut records = String::new();
+        if is_standby {
+            let _ = write!(records, "<OSStateRecord Name=\"Scenario Instance ID\" Value=\"{}\"/>", number + 1000);
+        }
+        let states = self.states.map(|(target, effective)| [("TargetState", target), ("EffectiveState", effective)]);
+        for (name, value) in states.into_iter().flatten() {
+            let _ = write!(records, "<OSStateRecord Name=\"{name}\" Value=\"{value}\"/>");
+        }
+        for (name, value) in &self.fields {
+            let _ = write!(records, "<OSStateRecord Name=\"{name}\" Value=\"{value}\"/>");
+        }
+        let mut xml = format!(
+            "<OsStateInstance\n  Id=\"{number}\"\n  Type=\"{kind}\"\n  EntryTimestamp=\"{}Z\"\n  ExitTimestamp=\"{}Z\"\n  \
+             Duration=\"{}\"\n  Ac=\"{}\"\n  EntryReason=\"{}\"\n  ExitReason=\"{}\"\n  >\n<CustomData><OSStateCustomData>\
+             {records}</OSStateCustomData></CustomData></OsStateInstance>\n",
+            second(self.start_unix_ns),
+            second(self.end_unix_ns()),
+            self.duration_ns / 100,
+            i32::from(self.on_ac),
+            self.enter_reason,
+            self.exit_reason,
+        );
+        if is_standby {
+            let (software_ns, hardware_ns) = self.low_power_ns.unwrap_or((-100, -100));
+            let _ = write!(
+                xml,
+                "<ScenarioInstance\n  Id=\"{}\"\n  Type=\"Sleep\"\n  TimeStamp=\"{}Z\"\n  Duration=\"{}\"\n  \
+                 LowPowerStateTime=\"{}\"\n  HwLowPowerStateTime=\"{}\"\n  BatteryCountChanged=\"0\"\n  \
+                 EntryRemainingCapacity=\"{}\"\n  ExitRemainingCapacity=\"{}\"\n  EntryFullCapacity=\"{}\"\n  >\n<TopBlockers>",
+                number + 1000,
+                second(self.start_unix_ns),
+                self.duration_ns / 100,
+                software_ns / 100,
+                hardware_ns / 100,
+                self.capacity_mwh.0,
+                self.capacity_mwh.1,
+                self.full_mwh,
+            );
+            for (name, kind, active_ns) in &self.blockers {
+                let _ = write!(
+                    xml,
+                    "<TopBlocker Name=\"{name}\" ScenarioActiveTimePercent=\"{}\" ActiveTime=\"{}\" Type=\"{}\">\
+                     </TopBlocker>",
+                    active_ns * 100 / self.duration_ns.max(1),
+                    active_ns / 100,
+                    BLOCKER_TYPES.get(usize::from(*kind)).copied().unwrap_or("Other"),
+                );
+            }
+            xml += "</TopBlockers></ScenarioInstance>\n";
+        }
+        xml
     }
 }
 

@@ -96,6 +96,43 @@ impl BatteryReport {
     }
 }
 
+impl BatteryReport {
+    /// Returns the XML form.
+    #[must_use]
+    pub fn xml(&self) -> String {
+        let created = self.rows.last().map_or(0, |row| row.start_unix_ns);
+        let mut xml = xml_head("BatteryReport", "battery/2012", created, true);
+        xml += "  <Batteries>\n";
+        for full in &self.full_mwh {
+            let _ =
+                writeln!(xml, "<Battery><Id>B &amp; C</Id><FullChargeCapacity>{full}</FullChargeCapacity></Battery>");
+        }
+        xml += "  </Batteries>\n  <RecentUsage>\n";
+        let full: i64 = self.full_mwh.iter().sum();
+        for (row, next) in self.rows.iter().zip(self.rows.iter().skip(1).map(Some).chain([None])) {
+            let ticks = next.map_or(u64::MAX - 93, |next| ((next.start_unix_ns - row.start_unix_ns) / 100) as u64);
+            let kind = match row.state {
+                "Connected standby" => "ConnectedStandby",
+                "Suspended" => "Suspend",
+                "Report generated" => "ReportGenerated",
+                state => state,
+            };
+            let (date, time) = local(row.start_unix_ns);
+            let _ = write!(
+                xml,
+                "    <UsageEntry\r\n      Timestamp=\"{}Z\"\r\n      LocalTimestamp=\"{date}T{time}\"\r\n      \
+                 Duration=\"{ticks}\"\r\n      Ac=\"{}\"\r\n      EntryType=\"{kind}\"\r\n      ChargeCapacity=\"{}\"\r\n      \
+                 Discharge=\"0\"\r\n      FullChargeCapacity=\"{full}\"\r\n      IsNextOnBattery=\"0\"\r\n      />\r\n",
+                second(row.start_unix_ns),
+                i32::from(row.on_ac),
+                row.capacity_mwh.unwrap_or(0),
+            );
+        }
+        xml + "  </RecentUsage>\n  <History>\n    <HistoryEntry\n      StartDate=\"2026-01-01T00:00:00Z\"\n      />\n  \
+               </History>\n</BatteryReport>\n\n"
+    }
+}
+
 /// A sleep in system sleep diagnostics.
 #[derive(Clone, Debug)]
 pub struct DiagnosedSleep {
@@ -107,37 +144,134 @@ pub struct DiagnosedSleep {
     pub is_successful: bool,
 }
 
-/// Returns the page of system sleep diagnostics, in a zone that is one hour east of Greenwich. Each sleep is in an
-/// interval without user input.
+/// An interval without a user in system sleep diagnostics.
+#[derive(Clone, Debug)]
+pub struct DiagnosedAbsence {
+    pub start_unix_ns: i64,
+    pub duration_ns: i64,
+    /// `Working`, or the state of a sleep.
+    pub state: &'static str,
+    /// Program or device, type, start and duration of availability requests.
+    pub requests: Vec<(&'static str, &'static str, i64, i64)>,
+    pub sleeps: Vec<DiagnosedSleep>,
+}
+
+impl DiagnosedAbsence {
+    /// An interval in which the computer stayed on, without requests.
+    #[must_use]
+    pub fn new(start_unix_ns: i64, duration_ns: i64) -> Self {
+        Self { start_unix_ns, duration_ns, state: "Working", requests: Vec::new(), sleeps: Vec::new() }
+    }
+
+    /// Adds a request that is active from `after_ns` after the start.
+    #[must_use]
+    pub fn request(mut self, requester: &'static str, kind: &'static str, after_ns: i64, duration_ns: i64) -> Self {
+        self.requests.push((requester, kind, self.start_unix_ns + after_ns, duration_ns));
+        self
+    }
+
+    /// Adds a sleep to S3 that lasts to the end of the interval.
+    #[must_use]
+    pub fn slept_after(mut self, awake_ns: i64) -> Self {
+        self.state = "Sleeping3";
+        self.sleeps.push(DiagnosedSleep {
+            start_unix_ns: self.start_unix_ns + awake_ns,
+            duration_ns: self.duration_ns - awake_ns,
+            state: "Sleeping3",
+            reason: "System Idle",
+            is_successful: true,
+        });
+        self
+    }
+
+    fn row(&self, number: usize, is_first_of_day: bool) -> String {
+        let (date, time) = local(self.start_unix_ns);
+        let shown = if is_first_of_day { date.as_str() } else { "" };
+        format!(
+            "<tr class=\"row-low\"><td class=\"centered\"><a href=\"#user-not-present-session-{number}\" \
+             class=\"row-link\">{number}</a></td><td class=\"dateTime\"><span class=\"date\">{shown} </span>\
+             <span class=\"time\">{time}</span></td><td class=\"hms\">{}</td><td class=\"centered\">{}</td></tr>",
+            hours(self.duration_ns),
+            self.state,
+        )
+    }
+
+    fn section(&self, number: usize) -> String {
+        let expander = "<span class=\"expander\">+ </span>";
+        let mut section = format!(
+            "<a name=\"user-not-present-session-{number}\"/><h3>Session</h3><table class=\"session-summary\"><tbody>{}\
+             </tbody></table><div><h1>{expander}Power Requests </h1>",
+            self.row(number, true),
+        );
+        for (requester, kind, start_unix_ns, duration_ns) in &self.requests {
+            let (date, time) = local(*start_unix_ns);
+            let _ = write!(
+                section,
+                "<div class=\"analysis-container analysis-low\"><h1>{expander}{requester}</h1><table class=\"defs\"><tr>{}\
+                 </tr><tr><td class=\"percent\">{date}T{time}</td><td class=\"center\">{}</td>\
+                 <td class=\"center\">{kind}</td><td class=\"center\">0xff</td></tr></table></div>",
+                "<td class=\"label\">START TIME</td>".repeat(4),
+                hours(*duration_ns),
+            );
+        }
+        section += "</div><div><h1>System Idle Events </h1><table class=\"pdc-phases\"><tbody><tr class=\"row-info\">\
+                    <td>The system went idle.</td><td class=\"center\">0:21:19</td><td class=\"dateTime\">now</td></tr>\
+                    </tbody></table></div>";
+        for sleep in &self.sleeps {
+            let (date, time) = local(sleep.start_unix_ns);
+            let _ = write!(
+                section,
+                "<h1>Sleep Intervals </h1><table class=\"defs\"><tr>{}</tr><tr><td class=\"percent\">{date}T{time}</td>\
+                 <td class=\"center\">{}</td><td class=\"center\">{}</td><td class=\"center\">0</td>\
+                 <td class=\"center\"> {} </td><td class=\"center\">14</td><td class=\"center\">0</td>\
+                 <td class=\"center\">{}</td></tr></table>",
+                "<td class=\"label\">START TIME</td>".repeat(8),
+                hours(sleep.duration_ns),
+                sleep.state,
+                sleep.reason,
+                i32::from(sleep.is_successful),
+            );
+        }
+        section
+    }
+}
+
+/// Returns the page of system sleep diagnostics, in a zone that is one hour east of Greenwich.
 #[must_use]
-pub fn sleep_diagnostics(sleeps: &[DiagnosedSleep]) -> String {
-    let end = sleeps.last().map_or(0, |sleep| sleep.start_unix_ns + sleep.duration_ns);
+pub fn diagnostics_page(absences: &[DiagnosedAbsence]) -> String {
+    let end = absences.last().map_or(0, |absence| absence.start_unix_ns + absence.duration_ns);
     let (date, time) = local(end);
     let mut page = head("ssd", "systemsleepdiagnostics/2016");
     let _ = write!(
         page,
         "<tr><td class=\"label\"> REPORT TIME </td><td><span>{date} </span><span>{time}</span></td></tr></table>\
-         <table id=\"summary-table\"><tr class=\"row-low\"><td class=\"centered\">1</td><td class=\"dateTime\">{date} \
-         {time}</td><td class=\"hms\">0:31:15</td><td class=\"centered\">Working</td></tr></table>",
+         <table id=\"summary-table\">",
     );
-    for sleep in sleeps {
-        let (date, time) = local(sleep.start_unix_ns);
-        let _ = write!(
-            page,
-            "<div><h1>Power Requests </h1><table><tr><td class=\"percent\">{date}T{time}</td>\
-             <td class=\"center\">0:01:00</td><td class=\"center\">System</td><td class=\"center\">0xff</td></tr></table>\
-             <h1>Sleep Intervals </h1><table class=\"defs\"><tr>{}</tr><tr><td class=\"percent\">{date}T{time}</td>\
-             <td class=\"center\">{}</td><td class=\"center\">{}</td><td class=\"center\">0</td>\
-             <td class=\"center\"> {} </td><td class=\"center\">14</td><td class=\"center\">0</td>\
-             <td class=\"center\">{}</td></tr></table></div>",
-            "<td class=\"label\">START TIME</td>".repeat(8),
-            hours(sleep.duration_ns),
-            sleep.state,
-            sleep.reason,
-            i32::from(sleep.is_successful),
-        );
+    let mut last_date = String::new();
+    for (number, absence) in (1..).zip(absences) {
+        let (date, _) = local(absence.start_unix_ns);
+        page += &absence.row(number, date != last_date);
+        last_date = date;
+    }
+    page += "</table>";
+    for (number, absence) in (1..).zip(absences) {
+        page += &absence.section(number);
     }
     page + "</body></html>"
+}
+
+/// Returns the page of system sleep diagnostics with one interval for each sleep.
+#[must_use]
+pub fn sleep_diagnostics(sleeps: &[DiagnosedSleep]) -> String {
+    let absences: Vec<DiagnosedAbsence> = sleeps
+        .iter()
+        .map(|sleep| DiagnosedAbsence {
+            state: sleep.state,
+            sleeps: vec![sleep.clone()],
+            ..DiagnosedAbsence::new(sleep.start_unix_ns, sleep.duration_ns)
+        })
+        .collect();
+    diagnostics_page(&absences)
 }
 
 /// Start of a page, up to its first table.
@@ -146,6 +280,23 @@ fn head(prefix: &str, schema: &str) -> String {
         "<!DOCTYPE html>\r\n<!-- saved from url=(0016)http://localhost -->\r\n<html \
          xmlns=\"http://www.w3.org/1999/xhtml\" xmlns:{prefix}=\"http://schemas.microsoft.com/{schema}\"><head>\
          <meta name=\"ReportUtcOffset\" content=\"+1:00\"/><style>.even.suspend {{ }}</style></head><body><table><col/>"
+    )
+}
+
+/// Start of an XML form, up to its own elements.
+pub(crate) fn xml_head(root: &str, schema: &str, created_unix_ns: i64, modern_standby: bool) -> String {
+    let (date, time) = local(created_unix_ns);
+    format!(
+        "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?>\r\n<?xml-stylesheet type='text/xsl' \
+         href='C:\\stylesheet.xsl'?>\r\n<{root} xmlns=\"http://schemas.microsoft.com/{schema}\">\r\n  \
+         <ReportInformation>\r\n    <ScanTime>{}Z</ScanTime>\r\n    <LocalScanTime>{date}T{time}</LocalScanTime>\r\n    \
+         <UtcOffset>+1:00</UtcOffset>\r\n  </ReportInformation>\r\n  <SystemInformation>\r\n    \
+         <ComputerName>PC</ComputerName>\r\n    <SystemManufacturer>Maker</SystemManufacturer>\r\n    \
+         <SystemProductName>Model</SystemProductName>\r\n    <BIOSVersion>1.0</BIOSVersion>\r\n    \
+         <OSBuild>22621.1.amd64fre.test</OSBuild>\r\n    <ConnectedStandby>{}</ConnectedStandby>\r\n  \
+         </SystemInformation>\r\n",
+        second(created_unix_ns),
+        i32::from(modern_standby),
     )
 }
 

@@ -2,7 +2,12 @@
 
 use crate::transition_kind::TransitionKind;
 
+use onoff_trace::Trace;
+
 use super::{Provider, Question, RecordingCommand, Source};
+
+/// [`onoff_trace::RecordingFile::content`] of a sleep study.
+const SLEEP_STUDY: &str = "sleep study";
 
 /// Kernel flags that every recording needs to resolve names.
 const BASE_FLAGS: [&str; 2] = ["PROC_THREAD", "LOADER"];
@@ -63,6 +68,18 @@ pub(super) fn commands(transition: TransitionKind, missing: &[&Question]) -> Vec
         }
     }
     commands
+}
+
+/// Returns what adds to a power report: a sleep study, which has the most details, and a recording.
+pub(super) fn after_power_report(trace: &Trace) -> Vec<RecordingCommand> {
+    let study = command("powercfg", "what kept the computer busy in its past sleeps", &["powercfg /sleepstudy"]);
+    let recording = command(
+        "onoff",
+        "the phases of a sleep, with its applications, services and devices",
+        &["onoff record suspend --out C:\\traces"],
+    );
+    let has_study = trace.files.iter().any(|file| file.content == SLEEP_STUDY);
+    if has_study { vec![recording] } else { vec![study, recording] }
 }
 
 fn command(tool: &str, purpose: &str, lines: &[&str]) -> RecordingCommand {

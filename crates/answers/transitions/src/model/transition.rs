@@ -9,7 +9,7 @@ use crate::linux::boot::LinuxBoot;
 use crate::linux::shutdown::LinuxShutdown;
 use crate::linux::suspend::LinuxSuspend;
 use crate::shutdown::WindowsShutdown;
-use crate::suspend::WindowsSuspend;
+use crate::suspend::{UserAbsence, WindowsSuspend};
 use onoff_evidence::account_model::{Culprit, FixFirst};
 use onoff_evidence::missing_evidence::MissingEvidence;
 use onoff_evidence::{Certainty, DerivedInterval};
@@ -256,8 +256,11 @@ impl Transition {
 pub struct Transitions<D = Details> {
     /// Number of transitions in the recording.
     pub found: u32,
-    /// The selected transitions, ordered by start; at least one.
+    /// The selected transitions, ordered by start; at least one, except in a report with intervals without a user.
     pub transitions: Vec<Transition<D>>,
+    /// Intervals in which no user was present, ordered by start. Only system sleep diagnostics of Windows have them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absences: Vec<UserAbsence>,
 }
 
 impl<D> Transitions<D> {

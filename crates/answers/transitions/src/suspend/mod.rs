@@ -3,6 +3,7 @@
 //! [`analyze`] turns a [`Trace`] into a [`SuspendReport`] with every power transition in the recording: sleep,
 //! hibernation, hybrid sleep, modern standby, and both parts of a fast startup.
 
+mod absences;
 mod kernel_account;
 mod kind;
 mod kind_evidence;
@@ -25,6 +26,7 @@ use crate::{PhaseName, SuspendStage};
 use crate::{TransitionKind, Variant};
 use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, TableSet, Trace};
 
+pub use absences::{AwakeRequester, UserAbsence, user_absences};
 pub use kind_evidence::{KindEvidence, KindFact, state_name};
 pub use notified::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
 pub use onoff_usage::asleep::MIN_CLOCK_STOP_NS;
@@ -52,6 +54,8 @@ pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::PowerRequests,
     TableName::PowerSessions,
     TableName::LowPowerBlockers,
+    TableName::UserAbsences,
+    TableName::AvailabilityRequests,
 ]);
 
 /// The tables that boundary rules read.
@@ -67,7 +71,8 @@ const MAX_POST_RESUME_NS: i64 = 3_600_000_000_000;
 /// `trace` contains no transition, or not the requested one; the error describes what it contains instead.
 pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport, NoSuspend> {
     let cycles = cycles::find(trace);
-    if cycles.is_empty() {
+    let absences = user_absences(trace);
+    if cycles.is_empty() && absences.is_empty() {
         return Err(NoSuspend::None(describe_recording(trace)));
     }
     let found = u32::try_from(cycles.len()).unwrap_or(u32::MAX);
@@ -81,17 +86,18 @@ pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport,
         }
         previous_ns = cycle.first_ns;
     }
-    if transitions.is_empty() {
+    if transitions.is_empty() && (options.transition.is_some() || absences.is_empty()) {
         return Err(NoSuspend::NoSuch {
             number: options.transition.unwrap_or_default(),
             found: match found {
+                0 => "no power transition".to_owned(),
                 1 => "1 power transition".to_owned(),
                 _ => format!("{found} power transitions"),
             },
         });
     }
     usage::fill(trace, transitions.iter_mut().flat_map(|transition| &mut transition.phases));
-    Ok(SuspendReport { found, transitions })
+    Ok(SuspendReport { found, transitions, absences })
 }
 
 /// The fast startups in `trace`, if any: on a computer with fast startup, these are its boots.
@@ -107,8 +113,10 @@ pub fn fast_startup(trace: &Trace, options: &SuspendOptions) -> Option<SuspendRe
 
 fn describe_recording(trace: &Trace) -> String {
     if !trace.channels.is_empty() {
-        let length = Duration::from_ns(trace.duration_ns);
-        return format!("Windows event logs of a boot of {length}; --boot selects another boot");
+        return format!("Windows event logs of a boot of {}; --boot selects another boot", length(trace));
+    }
+    if trace.is_power_report() {
+        return format!("a Windows power report of {}, in which the computer did not sleep", length(trace));
     }
     let recorder = match trace.recorder.as_str() {
         "" => "an unnamed session",
@@ -117,8 +125,12 @@ fn describe_recording(trace: &Trace) -> String {
     format!(
         "{} recorded by {recorder}; to see transitions, record the provider Microsoft-Windows-Kernel-Power or the \
          power events of the NT Kernel Logger",
-        Duration::from_ns(trace.duration_ns)
+        length(trace)
     )
+}
+
+fn length(trace: &Trace) -> Duration {
+    Duration::from_ns(trace.duration_ns)
 }
 
 /// A trace with its notifications and requests sorted by start time.
@@ -212,7 +224,7 @@ impl<'a> Source<'a> {
         }
         halves.resume.subtract_user_input(user_input_ns);
         // Event logs and power reports do not show when the computer was idle.
-        let is_idle_recorded = trace.channels.is_empty() && !power_report::PowerReport::is_recorded(trace);
+        let is_idle_recorded = trace.channels.is_empty() && !trace.is_power_report();
         let post_resume = is_idle_recorded.then(|| self.settle(&resumed, &phases, cycle, owners, options));
         if let Some(post_resume) = &post_resume {
             phases.extend(post_resume_phase(post_resume, &phases, is_fast));

@@ -23,11 +23,6 @@ pub(super) struct ReportedSleep {
 }
 
 impl PowerReport {
-    /// True if the recording is a power report, which has no other events.
-    pub(super) fn is_recorded(trace: &Trace) -> bool {
-        !trace.power_sessions.is_empty()
-    }
-
     pub(super) fn from_trace(trace: &Trace) -> Self {
         let is_sleep = |session: &PowerSession| {
             matches!(

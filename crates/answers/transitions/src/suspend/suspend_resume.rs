@@ -3,7 +3,6 @@
 use crate::{Phase, PhaseName, SuspendStage, Variant};
 use onoff_trace::{Trace, milestone};
 
-use super::power_report::PowerReport;
 use super::report::{PowerTotal, SleepGap};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty, DerivedInterval};
@@ -206,7 +205,7 @@ fn total(
 impl SleepGap {
     /// Takes the time from a power report, whose axis is the wall clock.
     fn set_reported(&mut self, trace: &Trace) {
-        if !PowerReport::is_recorded(trace) {
+        if !trace.is_power_report() {
             return;
         }
         (self.wall_ns, self.clock_missed_ns) = (self.measured.duration_ns, Some(0));

@@ -33,6 +33,8 @@ Examples:
   onoff suspend sleep.etl --format xml --timeunit ms.3 -o summary.xml
   onoff suspend sleepstudy-report.html   the page of 'powercfg /sleepstudy'
   onoff suspend battery-report.html      the page of 'powercfg /batteryreport'
+  onoff suspend system-sleep-diagnostics.html
+                                         why the computer did not sleep
   onoff suspend linux.tar.xz             Linux: trace, journal, kernel log
   onoff suspend dmesg.txt                Linux: kernel log only
 

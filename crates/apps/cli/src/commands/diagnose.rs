@@ -106,7 +106,7 @@ fn run(
     let (session, diagnosis) = super::query(recording, |session| session.diagnose(&task.options))?;
     let mut diagnosis = diagnosis?;
     diagnosis.insert_recording_paths(paths.iter().map(String::as_str));
-    if diagnosis.transitions.is_empty() {
+    if diagnosis.transitions.is_empty() && diagnosis.findings.is_empty() {
         return Err(Failure::no_data("no boot, shutdown or sleep in this recording; 'onoff info' shows its contents"));
     }
     if !task.image.is_empty() {

@@ -103,3 +103,56 @@ table! {
         active_ns: i64 as Duration,
     }
 }
+
+codes! {
+    /// What a computer did while no user was present.
+    pub enum AbsenceOutcome {
+        /// It stayed on.
+        StayedOn = "stayed_on",
+        /// It slept, hibernated or shut down for a part of the time.
+        Slept = "slept",
+        /// Not known.
+        Unknown = "unknown",
+    }
+}
+
+table! {
+    /// An interval of a power report in which no user was present.
+    UserAbsences of UserAbsence {
+        /// What the computer did.
+        outcome: AbsenceOutcome,
+        /// Start, ns.
+        start_ns: i64 as Start,
+        /// End, ns.
+        end_ns: i64 as End,
+    }
+}
+
+codes! {
+    /// What an availability request asks for.
+    pub enum AvailabilityRequestKind {
+        /// The display stays on.
+        Display = "display",
+        /// The computer does not sleep for being idle.
+        System = "system",
+        /// The process runs on; on a computer without modern standby, the computer does not sleep for being idle.
+        Execution = "execution",
+        /// Another kind.
+        Other = "other",
+    }
+}
+
+table! {
+    /// A request of a program or driver that the computer stays available, as in `powercfg /requests`. Power reports
+    /// have the requests that were active while no user was present.
+    AvailabilityRequests of AvailabilityRequest {
+        /// What it asks for.
+        kind: AvailabilityRequestKind,
+        /// Path of the program, or name of the device.
+        requester: StringId,
+        /// Start, ns.
+        start_ns: i64 as Start,
+        /// End, ns.
+        end_ns: i64 as End,
+    }
+}

@@ -1,5 +1,6 @@
 //! The text reports: headline first, then tables with the slowest items first.
 
+mod absences;
 mod account_comparison;
 pub mod bar;
 pub mod boot;

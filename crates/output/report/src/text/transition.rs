@@ -12,7 +12,7 @@ use super::machine::machine;
 use super::printable::printable;
 use super::quantity::counted;
 use super::style::{HEADLINE, QUIET, TITLE};
-use super::{ending, fix_first};
+use super::{absences, ending, fix_first};
 use onoff_sections::json::document::{self, Document};
 use onoff_sections::report_writer::ReportWriter;
 use onoff_sections::section::{self, Section};
@@ -100,7 +100,7 @@ where
 {
     fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn ReportWriter) -> io::Result<()> {
         let (title, item_name) = D::NAMES;
-        let has_several = self.transitions.len() != 1;
+        let has_several = self.transitions.len() > 1;
         let detailed = worst(&self.transitions, top.max(DEFAULT_LIST_ROWS));
         if has_several {
             writer.lines(&mut |out| {
@@ -137,14 +137,21 @@ where
             })?;
             writer.sections(&sleep_sections(sleep, top))?;
         }
-        match self.losses().zip(self.missing_evidence()) {
-            Some((losses, missing)) => writer.lines(&mut |out| ending::write(losses, missing, out)),
-            None => Ok(()),
+        if self.transitions.is_empty() {
+            writer.lines(&mut |out| {
+                writeln!(out, "{HEADLINE}No {item_name}.{HEADLINE:#}")?;
+                writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
+            })?;
         }
+        // These intervals are why a user opens system sleep diagnostics, so the list is longer than others.
+        writer.sections(absences::section(&self.absences, top.saturating_mul(2)).as_slice())?;
+        let missing = self.missing_evidence().cloned().unwrap_or_default();
+        writer.lines(&mut |out| ending::write(self.losses().unwrap_or(&recording.losses), &missing, out))
     }
 
     fn sections(&self, top: usize) -> Vec<Section<'_>> {
-        self.transitions.iter().flat_map(|sleep| sleep_sections(sleep, top)).collect()
+        let sleeps = self.transitions.iter().flat_map(|sleep| sleep_sections(sleep, top));
+        sleeps.chain(absences::section(&self.absences, top)).collect()
     }
 
     fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {

@@ -39,6 +39,7 @@ impl TableReport for Summary {
             new("user_input_ns", "waiting for user", Kind::Quantity, |row| {
                 Value::from_option((row.user_input_ns > 0).then_some(row.user_input_ns), Value::Duration)
             }),
+            new("asleep_ns", "asleep", Kind::Quantity, |row| Value::from_option(row.asleep_ns, Value::Duration)),
             new("phases", "", Kind::Name, |row| {
                 let phases = row.phases.iter().map(|phase| format!("{}={}", phase.phase, phase.duration_ns));
                 Value::Text(phases.collect::<Vec<_>>().join(";").into())

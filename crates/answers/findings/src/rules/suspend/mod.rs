@@ -3,6 +3,7 @@
 pub(crate) mod application_slow;
 pub(crate) mod driver_slow_to_resume;
 pub(crate) mod driver_slow_to_suspend;
+pub(crate) mod kept_awake;
 pub(crate) mod long_dpc;
 pub(crate) mod low_power_missed;
 pub(crate) mod memory_image_share;

@@ -82,7 +82,7 @@ pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendRe
     for sleep in &mut sleeps {
         sleep.missing_evidence = missing_evidence.clone();
     }
-    Ok(LinuxSuspendReport { found, transitions: sleeps })
+    Ok(LinuxSuspendReport { found, transitions: sleeps, absences: Vec::new() })
 }
 
 /// Returns start and end of the phases of every suspend, in ns.

@@ -10,15 +10,9 @@ use crate::text::quantity::{capitalized, counted, duration};
 use crate::text::style::{HEADLINE, WORST, styled};
 
 pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
-    /// Maximum number of transitions in the headline.
-    const MAX_NAMED: usize = 8;
-    let has_several = diagnosis.transitions.len() > 1;
-    let named = diagnosis.transitions.iter().take(MAX_NAMED);
-    let mut transitions: Vec<String> = named.map(|diagnosed| transition(diagnosed, has_several)).collect();
-    if let Some(others) = diagnosis.transitions.len().checked_sub(MAX_NAMED).filter(|&others| others > 0) {
-        transitions.push(counted(others as u64, "more transition"));
+    if let Some(sentence) = transitions(&diagnosis.transitions) {
+        writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", capitalized(&sentence))?;
     }
-    writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", capitalized(&transitions.join("; ")))?;
     match diagnosis.findings.first() {
         Some(first) => {
             let suffix = match diagnosis.findings.len() - 1 {
@@ -34,6 +28,33 @@ pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()
         }
         None => writeln!(out, "{}", printable(&without_finding(diagnosis))),
     }
+}
+
+/// Lists the transitions with their durations; of many without a duration, as in power reports, only the number of each
+/// kind. `None` if there are none.
+fn transitions(transitions: &[DiagnosedTransition]) -> Option<String> {
+    /// Maximum number of transitions in the headline.
+    const MAX_NAMED: usize = 8;
+    let is_unknown =
+        |one: &DiagnosedTransition| one.duration_ns.is_none() && one.standby_ns.is_none() && one.at_least_ns <= 0;
+    let has_several = transitions.len() > 1;
+    if has_several && transitions.iter().all(is_unknown) {
+        let mut kinds: Vec<(&str, u64)> = Vec::new();
+        for one in transitions {
+            match kinds.iter_mut().find(|(kind, _)| *kind == one.kind) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((&one.kind, 1)),
+            }
+        }
+        let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| counted(count, kind)).collect();
+        return Some(kinds.join(", ") + ": durations unknown");
+    }
+    let mut named: Vec<String> =
+        transitions.iter().take(MAX_NAMED).map(|diagnosed| transition(diagnosed, has_several)).collect();
+    if let Some(others) = transitions.len().checked_sub(MAX_NAMED).filter(|&others| others > 0) {
+        named.push(counted(others as u64, "more transition"));
+    }
+    (!named.is_empty()).then(|| named.join("; "))
 }
 
 /// Returns the sentence for no findings, which means little if most rules could not be checked.

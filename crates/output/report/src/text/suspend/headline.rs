@@ -30,8 +30,10 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-pub(super) fn kind_name(kind: Variant) -> &'static str {
-    match kind {
+/// Returns the name of the kind. A battery report does not say what a suspended computer did.
+pub(super) fn kind_name(transition: &PowerTransition) -> &'static str {
+    match transition.variant {
+        Variant::Unknown if power_report::is_reported(transition) => "Suspended",
         Variant::Sleep => "Sleep",
         Variant::Hibernate => "Hibernation",
         Variant::HybridSleep => "Hybrid sleep",
@@ -42,7 +44,7 @@ pub(super) fn kind_name(kind: Variant) -> &'static str {
 }
 
 fn answer(transition: &PowerTransition) -> String {
-    let kind = kind_name(transition.variant);
+    let kind = kind_name(transition);
     if transition.variant == Variant::ModernStandby {
         return standby(transition);
     }

@@ -32,7 +32,7 @@ pub(super) fn section<'a>(transitions: &[&'a PowerTransition]) -> Section<'a> {
     Section::builder("sleeps", "", transitions.iter().copied())
         .id("number", "no", |sleep| Value::Id(sleep.number.into()))
         .name("variant", "kind", 20, |sleep| {
-            Cell::with_display_text(Value::text(sleep.variant.as_str()), kind_name(sleep.variant))
+            Cell::with_display_text(Value::text(sleep.variant.as_str()), kind_name(sleep))
         })
         .column(short(Heading::time("start_ns", "start")), |sleep| Cell::since(sleep.start_or_zero_ns(), 0))
         .column(Heading::name("start_unix_ns", "start (UTC)").with_width(20).in_text_if(is_long), |sleep| {
