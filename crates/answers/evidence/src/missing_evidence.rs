@@ -110,10 +110,7 @@ fn missing_evidence(trace: &Trace, transition: TransitionKind, questions: &[Ques
         true => commands::after_power_report(trace),
         false => commands::commands(transition, &missing),
     };
-    MissingEvidence {
-        record,
-        items: missing.into_iter().map(missing_source).collect(),
-    }
+    MissingEvidence { record, items: missing.into_iter().map(missing_source).collect() }
 }
 
 fn missing_source(question: &Question) -> MissingSource {

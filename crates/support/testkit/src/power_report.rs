@@ -8,8 +8,6 @@ use std::fmt::Write as _;
 
 use onoff_trace::CivilTime;
 
-use crate::power_tables::xml_head;
-
 const SECOND: i64 = 1_000_000_000;
 
 /// `SESSION_TYPE_NAMES`, by number.
@@ -378,4 +376,28 @@ pub(crate) fn hours(ns: i64) -> String {
 
 fn json_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Start of an XML form, up to its own elements.
+pub(crate) fn xml_head(root: &str, schema: &str, created_unix_ns: i64, modern_standby: bool) -> String {
+    let (date, time) = local(created_unix_ns);
+    format!(
+        "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?>\r\n<?xml-stylesheet type='text/xsl' \
+         href='C:\\stylesheet.xsl'?>\r\n<{root} xmlns=\"http://schemas.microsoft.com/{schema}\">\r\n  \
+         <ReportInformation>\r\n    <ScanTime>{}Z</ScanTime>\r\n    <LocalScanTime>{date}T{time}</LocalScanTime>\r\n    \
+         <UtcOffset>+1:00</UtcOffset>\r\n  </ReportInformation>\r\n  <SystemInformation>\r\n    \
+         <ComputerName>PC</ComputerName>\r\n    <SystemManufacturer>Maker</SystemManufacturer>\r\n    \
+         <SystemProductName>Model</SystemProductName>\r\n    <BIOSVersion>1.0</BIOSVersion>\r\n    \
+         <OSBuild>22621.1.amd64fre.test</OSBuild>\r\n    <ConnectedStandby>{}</ConnectedStandby>\r\n  \
+         </SystemInformation>\r\n",
+        second(created_unix_ns),
+        i32::from(modern_standby),
+    )
+}
+
+/// Date and time of the local clock.
+pub(crate) fn local(unix_ns: i64) -> (String, String) {
+    let text = second(unix_ns + 3_600_000_000_000);
+    let (date, time) = text.split_once('T').unwrap_or_default();
+    (date.to_owned(), time.to_owned())
 }
