@@ -33,6 +33,7 @@ rules! {
         policy_slow,
         post_boot_busy,
         read_ahead_unused,
+        reported_slow,
         service_chain,
         service_could_start_later,
         service_failed,
@@ -115,6 +116,7 @@ rules! {
         console_program_slow,
         explicit_flush,
         page_file_cleared,
+        reported_slow,
         script,
         service_slow,
         service_unresponsive;

@@ -5,6 +5,7 @@ use onoff::answers::evidence::Certainty;
 use onoff::answers::transitions::account_comparison::{AccountComparison, Agreement, ComparedTime};
 use onoff::answers::transitions::boot::{BootOptions, BootReport};
 use onoff::{Boot, Session};
+use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_simulator::{ComputerLogs, Scenario, Truth};
 use onoff_testkit::event_log::{LogRecord, LogValue};
 use onoff_trace::AccountSearch;
@@ -303,6 +304,9 @@ fn delays_that_windows_reports_come_with_the_account() {
     let report = recorded.report();
     let names: Vec<&str> = report.details.reported_delays.iter().map(|delay| delay.name.as_str()).collect();
     assert_eq!(names, ["updater.exe"]);
+    // The trace shows what each program really cost.
+    let findings = recorded.session_with(&recorded.logs).diagnose(&DiagnosisOptions::default()).unwrap().findings;
+    assert!(findings.iter().all(|finding| finding.code != "boot/reported-slow"), "{findings:?}");
 }
 
 #[test]

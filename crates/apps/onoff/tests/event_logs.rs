@@ -7,6 +7,8 @@ use onoff::answers::transitions::boot::{BootOptions, BootReport};
 use onoff::answers::transitions::{Phase, PhaseName};
 use onoff::sources::{Limits, Options, files_from_bytes};
 use onoff::{Boot, Session};
+use onoff_findings::diagnosis::DiagnosisOptions;
+use onoff_findings::finding::{CostBasis, FindingSubjectKind};
 use onoff_testkit::event_log::{LogRecord, LogValue, log_folder, xml};
 use onoff_trace::RecordedBoot;
 
@@ -188,6 +190,34 @@ fn delays_belong_to_the_boot_with_the_same_start() {
     assert_eq!(delays, [("service", "SlowSvc", 12_500, 5_000), ("application", "updater.exe", 9_000, 4_000)]);
     let text = text_of(logs);
     assert!(text.contains("Reported by Windows") && text.contains("transition would not be faster"), "{text}");
+}
+
+#[test]
+fn what_windows_reports_as_slow_is_a_finding_with_its_excess_as_upper_bound() {
+    let records = [
+        system_log(START_NS, None),
+        vec![
+            account(START_NS, 4_130),
+            delay(101, START_NS, "updater.exe", 9_000, 4_000),
+            delay(103, START_NS, "SlowSvc", 12_500, 5_000),
+            delay(101, START_NS, "quick.exe", 5_200, 200),
+            delay(101, START_NS + MS, "decoy.exe", 30_000, 25_000),
+        ],
+    ];
+    let diagnosis = Session::from_bytes(files(&records)).unwrap().diagnose(&DiagnosisOptions::default()).unwrap();
+    let reported: Vec<_> = diagnosis
+        .findings
+        .iter()
+        .filter(|finding| finding.code == "boot/reported-slow")
+        .map(|finding| (finding.subject.kind, finding.subject.name.as_str(), finding.cost_ns, finding.cost_basis))
+        .collect();
+    assert_eq!(
+        reported,
+        [
+            (FindingSubjectKind::Service, "SlowSvc", Some(5 * SECOND), CostBasis::AtMost),
+            (FindingSubjectKind::Process, "updater.exe", Some(4 * SECOND), CostBasis::AtMost),
+        ]
+    );
 }
 
 #[test]

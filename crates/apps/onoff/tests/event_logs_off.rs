@@ -9,6 +9,7 @@ use onoff::answers::transitions::suspend::{PowerTransition, SuspendOptions};
 use onoff::answers::transitions::{Phase, PhaseName, Variant};
 use onoff::sources::{Limits, Options, Purpose, files_from_bytes};
 use onoff::{Boot, Session, Shutdown, Sleeps};
+use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_testkit::event_log::{LogRecord, LogValue, log_folder};
 use onoff_trace::RecordedBoot;
 
@@ -162,6 +163,10 @@ fn phases_of_a_shutdown_are_those_of_windows() {
     assert_eq!(report.start_ns.unwrap() - request.time_ns, 400 * MS);
     let names: Vec<&str> = report.details.reported_delays.iter().map(|delay| delay.name.as_str()).collect();
     assert_eq!(names, ["SlowSvc"]);
+    let findings = session.diagnose(&DiagnosisOptions::default()).unwrap().findings;
+    let reported = findings.iter().filter(|finding| finding.code == "shutdown/reported-slow");
+    let subjects: Vec<_> = reported.map(|finding| (finding.subject.name.as_str(), ms(finding.cost_ns))).collect();
+    assert_eq!(subjects, [("SlowSvc", Some(978))]);
     let text = shutdown_text(&session);
     assert!(text.contains("Shutdown for a restart took 12.0 s"), "{text}");
     assert!(text.contains("winlogon.exe (DESK-7) for NT AUTHORITY\\SYSTEM, 400 ms before"), "{text}");

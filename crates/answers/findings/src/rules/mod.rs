@@ -6,6 +6,7 @@ mod dpc;
 pub(crate) mod image;
 pub(crate) mod linux;
 pub(crate) mod recording;
+mod reported;
 pub(crate) mod shutdown;
 pub(crate) mod suspend;
 

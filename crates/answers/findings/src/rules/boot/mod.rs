@@ -20,6 +20,7 @@ pub(crate) mod policy_script;
 pub(crate) mod policy_slow;
 pub(crate) mod post_boot_busy;
 pub(crate) mod read_ahead_unused;
+pub(crate) mod reported_slow;
 pub(crate) mod service_chain;
 pub(crate) mod service_could_start_later;
 pub(crate) mod service_failed;
