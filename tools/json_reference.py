@@ -66,6 +66,7 @@ COMMANDS = [
     ("comparison", "`onoff compare --format json`"),
     ("gate", "`onoff gate --format json`"),
     ("why", "`onoff why --format json`"),
+    ("what_if", "`onoff what-if --format json`"),
     ("io", "`onoff io --format json`"),
     ("io_comparison", "`onoff io --compare OTHER --format json`"),
     ("image", "`onoff image --format json`"),

@@ -106,6 +106,7 @@ impl Machine {
             phase: DevicePhase::Later,
             status: None,
             tid: None,
+            end_tid: None,
             event: StringId::EMPTY,
         });
         self

@@ -254,35 +254,73 @@ impl Settling {
 
     /// Adds the slices between consecutive `cuts`, up to the slice that completes the required idle time.
     fn add_slices(&mut self, trace: &Trace, owners: &mut Owners, cuts: &[i64]) {
-        let metric = self.metric;
-        let slice_ns = metric.slice_ns.max(1);
+        let slice_ns = self.metric.slice_ns.max(1);
         let (_, cpu_busy) = cpu::busy_times(trace, owners, cuts, NORMAL_PRIORITY);
         let disk_busy = busiest_disk_times(trace, cuts, slice_ns);
-        let processors = i64::from(cpu::processors(trace));
-        let capacity_ns = slice_ns.saturating_mul(processors);
+        let mut counter = IdleCounter::new(self.metric, cpu::processors(trace));
+        counter.idle_ns = self.idle_ns;
         for ((&start_ns, &cpu_ns), &disk_ns) in cuts.iter().zip(&cpu_busy).zip(&disk_busy) {
-            let cpu_percent = cpu::percent_of(cpu_ns.min(capacity_ns), capacity_ns);
-            let disk_percent = cpu::percent_of(disk_ns.min(slice_ns), slice_ns);
-            let is_idle = metric.is_idle(cpu_percent) && metric.is_idle(disk_percent);
-            if is_idle {
-                self.idle_ns += match metric.accumulation {
-                    Accumulation::WholeSlice => slice_ns,
-                    Accumulation::LessBusyTime => (slice_ns - (cpu_ns / processors).max(disk_ns)).max(0),
-                };
-            }
-            self.slices.push(Slice {
-                start_ns,
-                cpu_busy_percent: Some(cpu_percent),
-                disk_busy_percent: self.disk_recorded.then_some(disk_percent),
-                idle: is_idle,
-                accumulated_ns: self.idle_ns,
-            });
-            if self.idle_ns >= metric.required_idle_ns {
-                self.idle_ns = metric.required_idle_ns;
+            self.slices.push(counter.add(start_ns, cpu_ns, self.disk_recorded.then_some(disk_ns)));
+            self.idle_ns = counter.idle_ns;
+            if counter.is_complete() {
                 self.end_ns = Some(start_ns + slice_ns);
                 return;
             }
         }
+    }
+}
+
+/// Accumulates idle time slice by slice, from loads that are recorded or simulated.
+#[derive(Clone, Debug)]
+pub struct IdleCounter {
+    metric: IdleMetric,
+    processors: i64,
+    idle_ns: i64,
+}
+
+impl IdleCounter {
+    #[must_use]
+    pub fn new(metric: IdleMetric, processors: u32) -> Self {
+        Self { metric, processors: i64::from(processors.max(1)), idle_ns: 0 }
+    }
+
+    /// Adds the slice from `start_ns`: `cpu_ns` is the time of all processors at normal priority, `disk_ns` the time of
+    /// the busiest disk (`None` if disk requests were not recorded).
+    pub fn add(&mut self, start_ns: i64, cpu_ns: i64, disk_ns: Option<i64>) -> Slice {
+        let metric = self.metric;
+        let slice_ns = metric.slice_ns.max(1);
+        let capacity_ns = slice_ns.saturating_mul(self.processors);
+        let recorded_disk_ns = disk_ns.unwrap_or(0);
+        let cpu_percent = cpu::percent_of(cpu_ns.min(capacity_ns), capacity_ns);
+        let disk_percent = cpu::percent_of(recorded_disk_ns.min(slice_ns), slice_ns);
+        let is_idle = metric.is_idle(cpu_percent) && metric.is_idle(disk_percent);
+        if is_idle {
+            self.idle_ns += match metric.accumulation {
+                Accumulation::WholeSlice => slice_ns,
+                Accumulation::LessBusyTime => (slice_ns - (cpu_ns / self.processors).max(recorded_disk_ns)).max(0),
+            };
+        }
+        let accumulated_ns = self.idle_ns;
+        self.idle_ns = self.idle_ns.min(metric.required_idle_ns);
+        Slice {
+            start_ns,
+            cpu_busy_percent: Some(cpu_percent),
+            disk_busy_percent: disk_ns.map(|_| disk_percent),
+            idle: is_idle,
+            accumulated_ns,
+        }
+    }
+
+    /// True if the required idle time has accumulated.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.idle_ns >= self.metric.required_idle_ns
+    }
+
+    /// Returns the accumulated idle time, ns; at most the required idle time.
+    #[must_use]
+    pub const fn idle_ns(&self) -> i64 {
+        self.idle_ns
     }
 }
 

@@ -26,6 +26,7 @@ pub mod symbols;
 pub mod table;
 pub mod verbs;
 pub mod view;
+pub mod what_if;
 pub mod why;
 
 use std::ffi::OsString;
@@ -59,6 +60,7 @@ use storage::{DiskArguments, FilesArguments, HardFaultsArguments};
 use summary::SummaryArguments;
 use suspend::SuspendArguments;
 use view::ViewArguments;
+use what_if::WhatIfArguments;
 use why::WhyArguments;
 
 const EXIT_CODES: &str = "\
@@ -184,6 +186,7 @@ pub enum Command {
     Compare(CompareArguments),
     Gate(GateArguments),
     Why(WhyArguments),
+    WhatIf(WhatIfArguments),
     Explain(ExplainArguments),
     Guide(GuideArguments),
     Mcp(McpArguments),

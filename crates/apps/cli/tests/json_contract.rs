@@ -157,6 +157,7 @@ fn documented_names_match_output() {
         "devices",
         "policy",
         "why",
+        "what-if",
     ] {
         let answer: Value = serde_json::from_str(&folder.answer(&format!("{verb} boot.etl --format json"))).unwrap();
         let name = format!("onoff {verb} --format json");

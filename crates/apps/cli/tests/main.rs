@@ -42,6 +42,7 @@ mod study;
 mod summary;
 mod suspend;
 mod terminal;
+mod what_if;
 mod why;
 mod why_linux;
 mod windows_firmware_times;

@@ -106,6 +106,7 @@ pub mod answers {
     pub use onoff_requests as requests;
     pub use onoff_transitions as transitions;
     pub use onoff_usage as usage;
+    pub use onoff_what_if as what_if;
 }
 
 pub use onoff_findings as findings;

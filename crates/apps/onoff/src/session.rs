@@ -17,6 +17,7 @@ use onoff_transitions::linux;
 use onoff_transitions::shutdown::{self, NoShutdown, ShutdownOptions};
 use onoff_transitions::suspend::{self, NoSuspend, SuspendOptions};
 use onoff_transitions::{NamedPhase, PHASE_TABLES, PhaseNotFound, named_phase};
+use onoff_what_if::prediction::{Prediction, WhatIfError, WhatIfQuestion, predict};
 
 use crate::error::{Error, QueryError};
 use crate::range::RangeError;
@@ -237,6 +238,14 @@ impl Session {
     /// The recording is unreadable, or no wait matches.
     pub fn why(&self, query: &WhyQuestion) -> Result<WhyReport, QueryError<WhyError>> {
         why(&*self.system_tables(Self::WAIT_TABLES)?, query).map_err(QueryError::Unanswerable)
+    }
+
+    /// Predicts how long a transition would take after changes.
+    ///
+    /// # Errors
+    /// The recording is unreadable or cannot be replayed, or a change cannot be predicted.
+    pub fn what_if(&self, question: &WhatIfQuestion) -> Result<Prediction, QueryError<WhatIfError>> {
+        predict(&*self.system_tables(onoff_what_if::TABLES)?, question).map_err(QueryError::Unanswerable)
     }
 
     /// Finds a phase by name.

@@ -137,6 +137,7 @@ impl DeviceTracker {
                 match row_index.and_then(|row| self.rows.get_mut(row)) {
                     Some(row) => {
                         row.end_ns = Some(time_ns);
+                        row.end_tid = event.thread_id();
                         row.status = event.number32("Status");
                         // The name at the start can differ from the name at the end.
                         let start_name = if row.device.is_empty() { row.driver } else { row.device };

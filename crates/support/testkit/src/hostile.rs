@@ -168,6 +168,7 @@ pub fn hostile_trace(seed: u64) -> Trace {
             phase: values.pick(DevicePhase::ALL),
             status: None,
             tid: None,
+            end_tid: None,
             event: StringId::EMPTY,
         });
         let value = values.time();

@@ -196,6 +196,7 @@ pub fn device(
         phase,
         status: None,
         tid: None,
+        end_tid: None,
         event: StringId::EMPTY,
     });
 }

@@ -78,7 +78,9 @@ pub fn is_system_component(entry: &AccountEntry) -> bool {
         || is_system_component_name(&entry.name)
 }
 
-pub(super) fn is_system_component_name(name: &str) -> bool {
+/// True for the name of a system component that takes part in every transition.
+#[must_use]
+pub fn is_system_component_name(name: &str) -> bool {
     SYSTEM_COMPONENTS.iter().any(|component| component.eq_ignore_ascii_case(name))
 }
 

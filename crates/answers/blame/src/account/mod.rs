@@ -28,14 +28,16 @@ mod slices;
 mod subject_resolver;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use onoff_trace::{StringId, SystemKind, Trace};
 use serde::Serialize;
 
 pub use culprits::{
     MAX_NORMAL_PHASE_NS, MAX_NORMAL_SETTLING_NS, MIN_CULPRIT_NS, MIN_DISK_CULPRIT_NS, MIN_RELAY_MEMBER_NS,
-    MIN_SLEEP_CULPRIT_NS, VIDEO_DRIVERS, culprits, is_system_component,
+    MIN_SLEEP_CULPRIT_NS, VIDEO_DRIVERS, culprits, is_system_component, is_system_component_name,
 };
+pub use work::{NamedSubject, ThreadWork, WorkSubject};
 
 use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, WalkResult};
 use ledger::{Attribution, Ledger, Part, Subject};

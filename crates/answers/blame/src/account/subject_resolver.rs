@@ -321,6 +321,35 @@ impl<'t> SubjectResolver<'t> {
         Some(last_task.kind)
     }
 
+    /// Returns the subjects for which the thread waits at `time_ns`, all at once.
+    pub(super) fn waited_for(&mut self, tid: u32, time_ns: i64) -> Vec<SubjectId> {
+        let Some(tasks) = self.tasks.get(&self.images.lifetimes().key(tid, time_ns)) else { return Vec::new() };
+        let end_index = tasks.partition_point(|task| task.start_ns <= time_ns);
+        let started_tasks = tasks.get(..end_index).unwrap_or_default().iter().rev().take(MAX_NESTING);
+        let open_tasks = started_tasks.filter(|task| task.end_ns > time_ns);
+        let kinds: Vec<TaskKind> = open_tasks.map(|task| task.kind).take_while(TaskKind::can_overlap).collect();
+        kinds.into_iter().map(|kind| self.task_id(kind)).collect()
+    }
+
+    /// Returns the subject that all work of the process in `row` belongs to; `None` if it hosts several services.
+    pub(super) fn sole_subject(&mut self, row: usize) -> Option<SubjectId> {
+        let process = self.trace.processes.get(row)?;
+        if self.trace.system.kind == SystemKind::Linux
+            && let Some(unit) = self.unit_of(row, process.start_ns.unwrap_or(0))
+        {
+            return Some(self.service_id(unit, Some(process.pid)));
+        }
+        let only_service = match self.hosted.get(&row) {
+            Some(hosted) if hosted.len() > 1 => return None,
+            Some(hosted) => hosted.iter().next().cloned(),
+            None => None,
+        };
+        Some(match only_service {
+            Some(service) => self.service_id(service, Some(process.pid)),
+            None => self.process_id(row, process.pid),
+        })
+    }
+
     pub(super) fn session(&self, tid: u32, time_ns: i64) -> Option<u32> {
         let process = self.images.lifetimes().process_of(self.life(tid, time_ns)?)?;
         self.trace.processes.get(process.row())?.session

@@ -112,6 +112,7 @@ fn attributes_wait_in_driver_request_to_driver() {
         phase: DevicePhase::SystemStart,
         status: None,
         tid: Some(8),
+        end_tid: None,
         event: StringId::EMPTY,
     };
     trace.device_operations.push(request(DeviceOperationKind::DeviceStart, 20, None, 50));

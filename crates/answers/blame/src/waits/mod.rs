@@ -31,6 +31,7 @@
 mod cause;
 mod describe;
 mod end;
+mod history;
 pub(crate) mod identities;
 mod path;
 mod phases;
@@ -47,15 +48,17 @@ use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, TableSet, Trac
 
 pub use describe::PathOptions;
 pub use end::EndThread;
+pub use history::{HistoryStep, ThreadHistory, WakeCause};
 pub use path::{
     CriticalPath, KindShare, PathShare, PathStep, PathThread, ServiceWait, StackFrame, StepGroup, StepKind, Subject,
     SubjectKind, SubjectOnPath, WaitedService,
 };
 
 pub(crate) use cause::UnknownCause;
-pub(crate) use path::driver_name;
+pub use path::driver_name;
 pub(crate) use phases::unsettled_phases;
 pub use phases::{TransitionPhase, phases};
+pub use reason::is_ready_after_switch_out;
 
 use cause::Causes;
 use describe::Describer;

@@ -354,7 +354,8 @@ impl SubjectOnPath {
 }
 
 /// Short name of a driver: `\Driver\usbhub`, `usbhub` and `\SystemRoot\system32\drivers\usbhub.sys` all give `usbhub`.
-pub(crate) fn driver_name(name: &str) -> &str {
+#[must_use]
+pub fn driver_name(name: &str) -> &str {
     let name = onoff_usage::owners::file_name(name);
     match name.len().checked_sub(4) {
         Some(stem_len) if name.get(stem_len..).is_some_and(|end| end.eq_ignore_ascii_case(".sys")) => {

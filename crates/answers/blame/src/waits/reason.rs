@@ -28,6 +28,12 @@ pub(crate) const fn state_after_switch_out(state: u8) -> ThreadState {
     }
 }
 
+/// True if a thread that was switched out in this recorded state still wanted to run.
+#[must_use]
+pub const fn is_ready_after_switch_out(state: u8) -> bool {
+    matches!(state_after_switch_out(state), ThreadState::Ready)
+}
+
 /// True for a sleep (`DelayExecution`, `WrDelayExecution`), which only a timer ends.
 pub(crate) const fn is_sleep(reason: u8) -> bool {
     matches!(reason, 4 | 11)

@@ -15,6 +15,8 @@ const MAX_DENSE_TID: u32 = 1 << 20;
 const NO_SLOT: u32 = u32::MAX;
 /// Maximum number of wake-ups of one thread examined at one time.
 const MAX_CONCURRENT: usize = 256;
+/// Maximum time by which another processor can ready a thread before its switch-out is recorded, ns: 20 µs.
+const MAX_EARLY_WAKE_NS: i64 = 20_000;
 /// Flag of a ready-thread event logged inside a DPC or interrupt.
 pub(crate) const IN_INTERRUPT: u8 = 1;
 
@@ -425,6 +427,23 @@ impl<'t> Timelines<'t> {
             }
         }
         from_other_processor
+    }
+
+    /// True if the thread was readied just before switch `out` was recorded, while still running.
+    pub(crate) fn was_woken_while_leaving(&self, tid: u32, out: &ThreadSwitch) -> bool {
+        let previous = out.index.checked_sub(1).and_then(|index| self.switch(tid, index));
+        let from_ns = out.row.time_ns.saturating_sub(MAX_EARLY_WAKE_NS);
+        let from_ns = previous.map_or(from_ns, |previous| previous.row.time_ns.max(from_ns));
+        let ready = self.first_ready(tid, from_ns).filter(|ready| ready.time_ns < out.row.time_ns);
+        ready.is_some_and(|ready| previous.is_none_or(|previous| !was_logged_before(&ready, &previous)))
+    }
+
+    /// Returns the ids of all threads in the switches and wake-ups, ascending, without the idle threads.
+    pub(crate) fn tids(&self) -> Vec<u32> {
+        let dense = (0_u32..).zip(&self.dense).filter(|&(_, &slot)| slot != NO_SLOT).map(|(tid, _)| tid);
+        let mut tids: Vec<u32> = dense.chain(self.sparse.keys().copied()).collect();
+        tids.sort_unstable();
+        tids
     }
 
     /// Returns the number of wake-ups of the thread at one time.

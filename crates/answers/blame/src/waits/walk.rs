@@ -17,7 +17,7 @@ use super::cause::{Cause, Causes, UnknownCause};
 use super::identities::Identities;
 use super::reason::{self, ThreadState};
 use super::service_waits::{Blocker, Blockers};
-use super::timelines::{SwitchDirection, ThreadSwitch, Timelines, was_logged_before};
+use super::timelines::{SwitchDirection, ThreadSwitch, Timelines};
 use onoff_evidence::Certainty;
 use onoff_usage::asleep::SleepIntervals;
 
@@ -25,8 +25,6 @@ use onoff_usage::asleep::SleepIntervals;
 const MAX_DEPTH: usize = 128;
 /// Maximum number of hops between threads without any time passing.
 const MAX_HOPS: u32 = 256;
-/// Maximum time by which another processor can ready a thread before its switch-out is recorded, ns: 20 µs.
-const MAX_EARLY_WAKE_NS: i64 = 20_000;
 /// Maximum number of steps; a longer walk is cut off.
 const MAX_STEPS: usize = 4 << 20;
 /// Highest thread id that the Linux kernel itself creates: init (1) and kthreadd (2).
@@ -294,7 +292,7 @@ impl<'a, 't> Walk<'a, 't> {
                 return;
             }
         }
-        if ready.is_none() && self.was_woken_while_leaving(out) {
+        if ready.is_none() && self.timelines.was_woken_while_leaving(self.tid, out) {
             self.push(out.row.time_ns, Work::Ready, Certainty::Inferred, out);
             return;
         }
@@ -366,15 +364,6 @@ impl<'a, 't> Walk<'a, 't> {
         self.time_ns = from_ns;
         self.readied_tid = 0;
         self.hops = 0;
-    }
-
-    /// True if the thread was readied just before switch `out` was recorded, while still running.
-    fn was_woken_while_leaving(&self, out: &ThreadSwitch) -> bool {
-        let previous = out.index.checked_sub(1).and_then(|index| self.timelines.switch(self.tid, index));
-        let from_ns = out.row.time_ns.saturating_sub(MAX_EARLY_WAKE_NS);
-        let from_ns = previous.map_or(from_ns, |previous| previous.row.time_ns.max(from_ns));
-        let ready = self.timelines.first_ready(self.tid, from_ns).filter(|ready| ready.time_ns < out.row.time_ns);
-        ready.is_some_and(|ready| previous.is_none_or(|previous| !was_logged_before(&ready, &previous)))
     }
 
     /// Handles a wait for a disk request. The time before the request was issued belongs to the issuing thread.

@@ -25,6 +25,7 @@ pub const GROUPS: &[Group] = &[
         &[
             ("diagnose", "what to fix, most expensive first"),
             ("why", "the critical path: what waited for what, and why"),
+            ("what-if", "how long it would take after a change"),
             ("io", "how programs access files, and what a cache would save"),
             ("image", "what slows down a Windows installation, before it boots"),
             ("prefetch", "what Windows prefetches, and whether it is trained"),

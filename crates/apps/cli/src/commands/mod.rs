@@ -33,6 +33,7 @@ mod symbols;
 mod table;
 mod verb_suggestion;
 mod view;
+mod what_if;
 mod why;
 mod xperf;
 
@@ -89,6 +90,7 @@ fn resolve_verb(command: Command) -> Result<Invocation, Failure> {
         Command::View(arguments) => view::resolve(arguments),
         Command::Shutdown(arguments) => Ok(shutdown::resolve(arguments)),
         Command::Why(arguments) => why::resolve(arguments),
+        Command::WhatIf(arguments) => what_if::resolve(arguments),
         Command::Info(arguments) => Ok(info::resolve(arguments)),
         Command::Events(arguments) => events::resolve(arguments),
         Command::Firmware(arguments) => Ok(firmware::resolve(arguments)),

@@ -58,6 +58,7 @@ impl InitcallTracker {
             thread.early_end.take_if(|&mut (ended_name, end_ns, _)| ended_name == name && end_ns == time_ns)
         {
             row.end_ns = Some(time_ns);
+            row.end_tid = Some(tid);
             row.status = Some(result.cast_unsigned());
             assembly.device_operations.push(row);
             return;
@@ -86,6 +87,7 @@ impl InitcallTracker {
         for row_index in [initcall, module].into_iter().flatten() {
             if let Some(row) = assembly.device_operations.get_mut(row_index) {
                 row.end_ns = Some(time_ns);
+                row.end_tid = Some(tid);
                 row.status = Some(result.cast_unsigned());
                 if row.driver.is_empty() {
                     row.driver = name;

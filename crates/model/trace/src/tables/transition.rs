@@ -176,6 +176,8 @@ table! {
         status: Option<u32>,
         /// Thread that started the work.
         tid: Option<u32> as Thread,
+        /// Thread that recorded the end: for pended work, the thread that completed it.
+        end_tid: Option<u32> as OtherThread,
         /// Record that set the start, e.g. `Microsoft-Windows-Kernel-PnP/216`.
         event: StringId,
     }

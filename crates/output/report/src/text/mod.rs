@@ -33,6 +33,7 @@ pub mod time_point;
 pub mod transition;
 pub mod unit_starts;
 pub mod usage;
+pub mod what_if;
 pub mod why;
 
 pub use onoff_sections::terminal::{layout, losses, printable, quantity, section, style, table};

@@ -34,6 +34,7 @@ use onoff_transitions::suspend::SuspendReport;
 use onoff_usage::storage::disk::DiskReport;
 use onoff_usage::storage::files::FileReport;
 use onoff_usage::storage::hard_faults::HardFaultReport;
+use onoff_what_if::prediction::Prediction;
 use serde::Serialize;
 
 use super::escape::write_indented;
@@ -94,6 +95,7 @@ documents! {
     Comparison => "comparison",
     GateReport => "gate",
     WhyReport => "why",
+    Prediction => "what_if",
     IoReport => "io",
     IoComparison => "io_comparison",
     PrefetchReport => "prefetch",

@@ -1,0 +1,79 @@
+//! Who a thread worked for at a time, with the subjects and names of the accounts.
+
+use onoff_evidence::account_model::AccountSubjectKind;
+use onoff_trace::Trace;
+
+use super::subject_resolver::SubjectResolver;
+use crate::waits::Waits;
+
+/// Looks up the subjects of threads. Build it once and reuse it.
+#[derive(Debug)]
+pub struct ThreadWork<'w, 't> {
+    waits: &'w Waits<'t>,
+    resolver: SubjectResolver<'t>,
+}
+
+/// The subject of a thread at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkSubject {
+    /// Index for [`ThreadWork::subject`].
+    pub subject: u32,
+    /// True if the subject is what the thread waits for, e.g. one of several services. The thread may do work of its
+    /// own meanwhile.
+    pub is_waited_for: bool,
+    /// True for a kernel thread that works on behalf of whatever waits for it.
+    pub is_kernel: bool,
+}
+
+/// A subject as named in accounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedSubject<'a> {
+    pub kind: AccountSubjectKind,
+    pub name: &'a str,
+    /// Device of a driver; empty if not recorded.
+    pub device: &'a str,
+}
+
+impl<'w, 't> ThreadWork<'w, 't> {
+    /// `waits` should be built from [`crate::waits::TABLES`].
+    #[must_use]
+    pub fn new(waits: &'w Waits<'t>) -> Self {
+        Self { waits, resolver: SubjectResolver::new(waits.trace()) }
+    }
+
+    #[must_use]
+    pub fn trace(&self) -> &'t Trace {
+        self.waits.trace()
+    }
+
+    /// Returns the subject that thread `tid` worked for at `time_ns`; `None` for the idle thread and unrecorded threads.
+    pub fn at(&mut self, tid: u32, time_ns: i64) -> Option<WorkSubject> {
+        let found = self.resolver.thread(tid, time_ns, self.waits.modules())?;
+        let is_waited_for = self.resolver.waited_for(tid, time_ns).contains(&found.subject);
+        Some(WorkSubject { subject: found.subject, is_waited_for, is_kernel: found.is_kernel })
+    }
+
+    /// Returns the subjects for which thread `tid` waits at `time_ns`, all at once: the responses to notifications and
+    /// the state changes of services. Empty if it does not wait for others.
+    pub fn waited_for(&mut self, tid: u32, time_ns: i64) -> Vec<u32> {
+        self.resolver.waited_for(tid, time_ns)
+    }
+
+    /// Returns the row of the process of thread `tid` at `time_ns`.
+    #[must_use]
+    pub fn process_row(&self, tid: u32, time_ns: i64) -> Option<usize> {
+        self.waits.identities.process_of(tid, time_ns).map(onoff_trace::Upid::row)
+    }
+
+    /// Returns the subject that all work of the process in `row` belongs to; `None` if it hosts several services.
+    pub fn process_subject(&mut self, row: usize) -> Option<u32> {
+        self.resolver.sole_subject(row)
+    }
+
+    /// Returns the subject with an index from [`Self::at`].
+    #[must_use]
+    pub fn subject(&self, index: u32) -> Option<NamedSubject<'_>> {
+        let subject = self.resolver.subjects.get(index)?;
+        Some(NamedSubject { kind: subject.kind, name: &subject.name, device: &subject.device })
+    }
+}

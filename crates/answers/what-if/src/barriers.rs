@@ -1,0 +1,132 @@
+//! Waits that a recording does not show.
+//!
+//! A thread that waits for several others in turn is recorded as waiting only for those that were not ready when it
+//! asked. Without the slowest of them it would wait for the next one. The records of two managers show what they wait
+//! for:
+//!
+//! * the service manager: the services of a load-order group before the next group, all automatic services before the
+//!   end of the automatic starts, and the declared dependencies of a service before its start;
+//! * the Plug and Play manager: a pended request before the next request to the device, and all pended requests before
+//!   the end of a phase of device initialization.
+
+use hashbrown::{HashMap, HashSet};
+use onoff_trace::{DependencyKind, DevicePhase, ServiceChange, ServiceTransition, StringId, Trace};
+
+use crate::edit::{Place, insert, places_of};
+use crate::graph::{Graph, Segment, SignalId, SignalSpan};
+
+/// A moment at which the service manager has waited for services.
+struct Barrier {
+    signal: SignalId,
+    start_ns: i64,
+    end_ns: i64,
+    /// The load-order group; `None` for all services.
+    group: Option<StringId>,
+}
+
+/// A wait: the signal before which it is made, and the signal that is waited for.
+pub(crate) type ManagerWait = (SignalId, SignalId);
+
+/// Returns the waits of the service manager. `auto_start` is the signal and the time of the end of the automatic starts.
+pub(crate) fn service_waits(
+    trace: &Trace,
+    services: &[SignalSpan],
+    groups: &[SignalSpan],
+    auto_start: Option<(SignalId, i64)>,
+) -> Vec<ManagerWait> {
+    let barriers = groups.iter().filter_map(|span| {
+        let row = trace.activities.get(span.row)?;
+        Some(Barrier { signal: span.end?, start_ns: row.start_ns, end_ns: row.end_ns?, group: Some(row.name) })
+    });
+    let auto_start = auto_start.map(|(signal, end_ns)| Barrier { signal, start_ns: i64::MIN, end_ns, group: None });
+    let barriers: Vec<Barrier> = barriers.chain(auto_start).collect();
+    let mut waits: Vec<ManagerWait> = Vec::new();
+    let starts = || {
+        services.iter().filter_map(|span| {
+            let row = trace.service_transitions.get(span.row)?;
+            (row.kind == ServiceChange::Start).then_some((span, row))
+        })
+    };
+    for (span, row) in starts() {
+        let (Some(signal), Some(end_ns)) = (span.end, row.end_ns) else { continue };
+        for barrier in barriers.iter().filter(|barrier| barrier.includes(&row, end_ns)) {
+            waits.push((barrier.signal, signal));
+        }
+    }
+    waits.extend(dependencies(trace, starts()));
+    waits
+}
+
+/// Returns the waits of the Plug and Play manager.
+pub(crate) fn device_waits(
+    trace: &Trace,
+    graph: &Graph,
+    devices: &[SignalSpan],
+    completions: &[(usize, SignalId)],
+    phase_ends: &[(DevicePhase, SignalId)],
+) -> Vec<ManagerWait> {
+    let mut waits = Vec::new();
+    let signal_ns = |SignalId(signal): SignalId| graph.signal_times.get(signal as usize).copied().unwrap_or(i64::MIN);
+    for &(row, completion) in completions {
+        let Some(pended) = trace.device_operations.get(row) else { continue };
+        let Some(completed_ns) = pended.end_ns else { continue };
+        let is_next = |span: &&SignalSpan| {
+            trace.device_operations.get(span.row).is_some_and(|next| {
+                next.device == pended.device && next.device != StringId::EMPTY && next.start_ns >= completed_ns
+            })
+        };
+        let next = devices.iter().filter(is_next).find_map(|span| span.start);
+        waits.extend(next.map(|start| (start, completion)));
+        let ends =
+            phase_ends.iter().filter(|&&(phase, end)| phase == pended.phase && signal_ns(completion) <= signal_ns(end));
+        waits.extend(ends.map(|&(_, end)| (end, completion)));
+    }
+    waits
+}
+
+/// Adds the waits to `graph`.
+pub(crate) fn add_barriers(graph: &mut Graph, waits: Vec<ManagerWait>) {
+    let wanted: HashSet<SignalId> = waits.iter().map(|&(at, _)| at).collect();
+    let places = places_of(graph, &wanted);
+    let insertions: Vec<(Place, Segment)> =
+        waits.into_iter().filter_map(|(at, signal)| Some((*places.get(&at)?, Segment::Await(signal)))).collect();
+    insert(graph, insertions);
+}
+
+impl Barrier {
+    fn includes(&self, row: &ServiceTransition, end_ns: i64) -> bool {
+        row.automatic
+            && row.start_ns >= self.start_ns
+            && end_ns <= self.end_ns
+            && self.group.is_none_or(|group| group == row.group)
+    }
+}
+
+/// Returns the start of each service with the ends of the services that it depends on.
+fn dependencies<'a>(
+    trace: &'a Trace,
+    starts: impl Iterator<Item = (&'a SignalSpan, ServiceTransition)>,
+) -> Vec<ManagerWait> {
+    let starts: Vec<(&SignalSpan, ServiceTransition)> = starts.collect();
+    let mut by_name: HashMap<StringId, Vec<usize>> = HashMap::new();
+    for (index, (_, row)) in starts.iter().enumerate() {
+        by_name.entry(row.service).or_default().push(index);
+    }
+    let mut waits = Vec::new();
+    for dependency in trace.service_dependencies.iter().filter(|row| row.kind != DependencyKind::Wants) {
+        let (Some(dependents), Some(required)) = (by_name.get(&dependency.service), by_name.get(&dependency.on)) else {
+            continue;
+        };
+        for (dependent, dependent_row) in dependents.iter().filter_map(|&index| starts.get(index)) {
+            // The last start that ended before.
+            let earlier = required.iter().filter_map(|&index| starts.get(index));
+            let earlier = earlier
+                .filter(|(_, row)| row.end_ns.is_some_and(|end_ns| end_ns <= dependent_row.start_ns))
+                .max_by_key(|(_, row)| row.end_ns);
+            if let (Some(start), Some(end)) = (dependent.start, earlier.and_then(|(span, _)| span.end)) {
+                waits.push((start, end));
+            }
+        }
+    }
+    waits
+}

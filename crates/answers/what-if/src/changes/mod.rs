@@ -1,0 +1,122 @@
+//! Changes as transforms of the graph: without a subject, with pended requests, without the wait for a service.
+
+mod delay;
+mod names;
+mod pend;
+mod ungroup;
+mod without;
+
+use onoff_blame::account::ThreadWork;
+use onoff_trace::system::MAX_PROCESSORS;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::graph::{Graph, Segment};
+use crate::model::Model;
+
+/// A change of the computer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WhatIfChange"))]
+#[serde(rename_all = "snake_case", tag = "code")]
+pub enum Change {
+    /// Without a service, program, driver, unit or script.
+    Without { name: String },
+    /// The driver returns "pending" from its start and enumeration requests.
+    Pend { driver: String },
+    /// The service manager does not wait for the service with its load-order group.
+    Ungroup { service: String },
+    /// A service or program starts when the desktop is ready.
+    Delay { name: String },
+    /// Disks of this speed, percent of the recorded ones.
+    DiskSpeed { percent: u32 },
+    /// Processors of this speed, percent of the recorded ones.
+    ProcessorSpeed { percent: u32 },
+    /// Number of processors.
+    Processors { count: u32 },
+}
+
+/// Why a change cannot be predicted.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChangeError {
+    #[error("no {kind} named '{name}' worked in this recording{}", candidates_text(.candidates))]
+    Unknown {
+        /// What was searched for, e.g. `driver`.
+        kind: &'static str,
+        name: String,
+        /// Similar names, or those with the most work.
+        candidates: Vec<String>,
+    },
+    #[error("{name} is part of the system: nothing works without it")]
+    SystemComponent { name: String },
+    #[error("{name} cannot start later: {by} waits for it")]
+    Needed { name: String, by: String },
+    #[error("{name}: {reason}")]
+    NotPossible { name: String, reason: &'static str },
+}
+
+fn candidates_text(candidates: &[String]) -> String {
+    if candidates.is_empty() { String::new() } else { format!("; there are {}", candidates.join(", ")) }
+}
+
+/// Applies changes to the graph of a model.
+#[derive(Debug)]
+pub struct Changes<'m, 'w, 't> {
+    model: &'m Model<'w, 't>,
+    work: ThreadWork<'w, 't>,
+}
+
+impl<'m, 'w, 't> Changes<'m, 'w, 't> {
+    #[must_use]
+    pub fn new(model: &'m Model<'w, 't>) -> Self {
+        Self { model, work: ThreadWork::new(model.waits) }
+    }
+
+    /// Returns the graph with the changes.
+    ///
+    /// # Errors
+    /// A name is unknown, or a change cannot be predicted.
+    pub fn apply(&mut self, changes: &[Change]) -> Result<Graph, ChangeError> {
+        let mut graph = self.model.graph.clone();
+        let mut removed: Vec<&str> = Vec::new();
+        for change in changes {
+            match change {
+                Change::Without { name } => removed.push(name),
+                Change::Pend { driver } => self.pend(&mut graph, driver)?,
+                Change::Ungroup { service } => self.ungroup(&mut graph, service)?,
+                Change::Delay { name } => self.delay(&mut graph, name)?,
+                &Change::DiskSpeed { percent } => {
+                    let percent = speed(percent)?;
+                    for request in &mut graph.requests {
+                        request.service_ns = request.service_ns.saturating_mul(100) / percent;
+                    }
+                }
+                &Change::ProcessorSpeed { percent } => {
+                    let percent = speed(percent)?;
+                    for timed in graph.tasks.iter_mut().flat_map(|task| &mut task.segments) {
+                        if let Segment::Run { cpu_ns, .. } = &mut timed.segment {
+                            *cpu_ns = cpu_ns.saturating_mul(100) / percent;
+                        }
+                    }
+                }
+                &Change::Processors { count } if (1..=MAX_PROCESSORS).contains(&count) => graph.processors = count,
+                Change::Processors { count } => {
+                    let reason = "this number of processors is out of range";
+                    return Err(ChangeError::NotPossible { name: count.to_string(), reason });
+                }
+            }
+        }
+        // Together: a thread may wait for several of them at once.
+        if !removed.is_empty() {
+            self.without(&mut graph, &removed)?;
+        }
+        Ok(graph)
+    }
+}
+
+/// Checks a speed, percent.
+fn speed(percent: u32) -> Result<i64, ChangeError> {
+    if percent == 0 {
+        return Err(ChangeError::NotPossible { name: "0 %".to_owned(), reason: "nothing can run at this speed" });
+    }
+    Ok(i64::from(percent))
+}

@@ -1,0 +1,160 @@
+//! Removes subjects, with the processes that they created.
+
+use hashbrown::HashSet;
+use onoff_trace::SystemKind;
+
+use super::{ChangeError, Changes};
+use crate::graph::{Action, ExternalWait, Graph, Segment, SignalId, TimedSegment};
+
+/// Maximum time for which a removed subject waited for kernel threads, ns: 20 ms.
+const MAX_KERNEL_WORK_NS: i64 = 20_000_000;
+
+impl Changes<'_, '_, '_> {
+    /// Removes the segments of subjects and of the processes that they created. What waits for them passes at once.
+    pub(super) fn without(&mut self, graph: &mut Graph, names: &[&str]) -> Result<(), ChangeError> {
+        if let Some(name) = names.iter().find(|name| onoff_blame::account::is_system_component_name(name)) {
+            return Err(ChangeError::SystemComponent { name: (*name).to_owned() });
+        }
+        let matched: HashSet<u32> = self.matching_subjects(graph, names)?;
+        let removed_processes = self.removed_processes(&matched);
+        let mut dropped_requests = HashSet::new();
+        let stops = self.model.service_stops();
+        let externals = graph.external_waits.clone();
+        let sources = self.kernel_sources(graph);
+        let mut kernel_work_ns = 0_i64;
+        for task in &mut graph.tasks {
+            let tid = task.tid;
+            if tid == 0 {
+                continue;
+            }
+            let mut kept = Vec::with_capacity(task.segments.len());
+            for (index, &timed) in task.segments.iter().enumerate() {
+                let is_removed = match timed.segment {
+                    Segment::Act(Action::Issue(_)) | Segment::Run { .. } => {
+                        self.is_removed(tid, timed.recorded_ns, &matched, &removed_processes)
+                    }
+                    Segment::Act(Action::Signal(_)) | Segment::ActLater(_) => false,
+                    // A thread without work still waits for its creation.
+                    _ if index == 0 => false,
+                    Segment::Delay(_) | Segment::External(_)
+                        if self.waits_only_for(fixed_wait_end_ns(&timed, &externals), tid, &matched) =>
+                    {
+                        // What else it waited for was done by then.
+                        let end_ns = fixed_wait_end_ns(&timed, &externals);
+                        let others =
+                            stops.iter().filter(|&&(_, ended_ns)| ended_ns > timed.recorded_ns && ended_ns <= end_ns);
+                        kept.extend(
+                            others.map(|&(signal, _)| TimedSegment { segment: Segment::Await(signal), ..timed }),
+                        );
+                        true
+                    }
+                    _ => self.is_removed(tid, timed.recorded_ns, &matched, &removed_processes),
+                };
+                if let Segment::Await(signal) = timed.segment
+                    && is_removed
+                    && sources.contains(&signal)
+                {
+                    let end_ns = task.segments.get(index + 1).map_or(timed.recorded_ns, |next| next.recorded_ns);
+                    kernel_work_ns = kernel_work_ns.saturating_add(end_ns.saturating_sub(timed.recorded_ns));
+                }
+                if !is_removed {
+                    kept.push(timed);
+                } else if let Segment::Act(Action::Issue(request)) = timed.segment {
+                    dropped_requests.insert(request);
+                }
+            }
+            task.segments = kept;
+        }
+        if kernel_work_ns > MAX_KERNEL_WORK_NS {
+            let reason = "kernel threads did part of its work, which cannot be separated from their other work";
+            return Err(ChangeError::NotPossible { name: names.join(", "), reason });
+        }
+        if !dropped_requests.is_empty() {
+            for task in &mut graph.tasks {
+                task.segments.retain(
+                    |timed| !matches!(timed.segment, Segment::AwaitDisk(request) if dropped_requests.contains(&request)),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the signals that kernel threads of Linux set. What they do is work for whatever waits for them.
+    fn kernel_sources(&mut self, graph: &Graph) -> HashSet<SignalId> {
+        let mut signals = HashSet::new();
+        if self.model.trace.system.kind != SystemKind::Linux {
+            return signals;
+        }
+        for task in graph.tasks.iter().filter(|task| task.tid != 0) {
+            let mut is_kernel = None;
+            for timed in &task.segments {
+                if let Segment::Act(Action::Signal(signal)) = timed.segment
+                    && *is_kernel.get_or_insert_with(|| {
+                        self.work.at(task.tid, timed.recorded_ns).is_some_and(|found| found.is_kernel)
+                    })
+                {
+                    signals.insert(signal);
+                }
+            }
+        }
+        signals
+    }
+
+    /// True if the thread did the work of a removed subject or process at a time.
+    pub(super) fn is_removed(
+        &mut self,
+        tid: u32,
+        time_ns: i64,
+        matched: &HashSet<u32>,
+        processes: &HashSet<usize>,
+    ) -> bool {
+        // A thread that waits for the subject does work of its own meanwhile.
+        self.work.process_row(tid, time_ns).is_some_and(|row| processes.contains(&row))
+            || self.work.at(tid, time_ns).is_some_and(|found| matched.contains(&found.subject) && !found.is_waited_for)
+    }
+
+    /// True if, at the end of a wait, the thread waited for nothing but removed subjects.
+    fn waits_only_for(&mut self, end_ns: i64, tid: u32, matched: &HashSet<u32>) -> bool {
+        let waited_for = self.work.waited_for(tid, end_ns.saturating_sub(1));
+        !waited_for.is_empty() && waited_for.iter().all(|subject| matched.contains(subject))
+    }
+
+    /// Returns the rows of the processes that would not exist: processes of the subjects, and the processes created by
+    /// them.
+    pub(super) fn removed_processes(&mut self, matched: &HashSet<u32>) -> HashSet<usize> {
+        let trace = self.model.trace;
+        let lives = trace.lifetimes();
+        let mut removed: HashSet<usize> = HashSet::new();
+        // Processes are sorted by start, so creators come first.
+        for (row, process) in trace.processes.iter().enumerate() {
+            let Some(start_ns) = process.start_ns else { continue };
+            let by_parent = process
+                .parent_pid
+                .and_then(|parent| lives.process(parent, start_ns))
+                .is_some_and(|parent| removed.contains(&parent.row()));
+            let by_creator = process
+                .creator_tid
+                .and_then(|creator| self.work.at(creator, start_ns))
+                .is_some_and(|found| matched.contains(&found.subject) && !found.is_waited_for);
+            if by_parent || by_creator || self.is_own_process(row, matched) {
+                removed.insert(row);
+            }
+        }
+        removed
+    }
+
+    /// True if all work of a process is work of the subjects.
+    fn is_own_process(&mut self, row: usize, matched: &HashSet<u32>) -> bool {
+        self.work.process_subject(row).is_some_and(|subject| matched.contains(&subject))
+    }
+}
+
+/// Returns the recorded end of a wait of fixed length, ns. Not used across a sleep, where clocks differ.
+fn fixed_wait_end_ns(timed: &TimedSegment, externals: &[ExternalWait]) -> i64 {
+    let delay_ns = match timed.segment {
+        Segment::Delay(delay_ns) => delay_ns,
+        Segment::External(index) => externals.get(index as usize).map_or(0, |wait| wait.delay_ns),
+        _ => 0,
+    };
+    timed.recorded_ns.saturating_add(delay_ns)
+}

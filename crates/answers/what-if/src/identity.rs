@@ -1,0 +1,112 @@
+//! The identity check: a replay without a change must reproduce the recording.
+
+use onoff_evidence::transition_kind::TransitionKind;
+use serde::Serialize;
+
+use crate::model::{Model, signal_time};
+use crate::replay::{ExternalRule, Replay};
+
+/// Tolerance of a phase end: this share of the time from the start of its transition, percent.
+pub const MAX_ERROR_PERCENT: i64 = 1;
+/// Tolerance of a phase end, ns: 20 ms. The larger tolerance applies.
+pub const MAX_ERROR_NS: i64 = 20_000_000;
+/// Services that started within this time of each other may change their order, ns: 1 ms.
+const MAX_ORDER_GAP_NS: i64 = 1_000_000;
+
+/// How well a replay reproduces the end of a phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PhaseIdentity {
+    /// Kind of transition, e.g. `boot`.
+    pub transition: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// End of the phase in the recording, ns without time asleep.
+    pub measured_end_ns: i64,
+    /// End of the phase in the replay, ns without time asleep; `None` if the replay did not reach it.
+    pub replayed_end_ns: Option<i64>,
+    /// Difference, ns; `None` if the replay did not reach the end.
+    pub error_ns: Option<i64>,
+    /// Whether the difference is within the tolerance.
+    pub holds: bool,
+}
+
+/// How well a replay without a change reproduces the recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Identity {
+    /// The phases, in order.
+    pub phases: Vec<PhaseIdentity>,
+    /// Largest difference, ns; `None` if the replay did not reach the end of a phase.
+    pub max_error_ns: Option<i64>,
+    /// Number of services that started in another order than recorded.
+    pub services_out_of_order: u64,
+    /// Whether all phases are within the tolerance and the services start in the recorded order.
+    pub holds: bool,
+}
+
+impl Identity {
+    /// Returns the check for some of the phases.
+    #[must_use]
+    pub fn of_phases(mut self, is_included: impl Fn(&PhaseIdentity) -> bool) -> Self {
+        self.phases.retain(is_included);
+        let errors: Option<Vec<i64>> = self.phases.iter().map(|phase| phase.error_ns.map(i64::abs)).collect();
+        self.max_error_ns = errors.map(|errors| errors.into_iter().max().unwrap_or(0));
+        self.holds = self.services_out_of_order == 0 && self.phases.iter().all(|phase| phase.holds);
+        self
+    }
+}
+
+impl Model<'_, '_> {
+    /// Replays the recording without a change and compares.
+    #[must_use]
+    pub fn identity(&self) -> (Identity, Replay) {
+        let replay = self.replay(&self.graph, ExternalRule::Delay);
+        let mut transition: Option<(TransitionKind, i64, i64)> = None;
+        let phases: Vec<PhaseIdentity> = self
+            .phases
+            .iter()
+            .map(|phase| {
+                let (kind, range) = (phase.phase.transition, phase.phase.range);
+                // The phases of a transition follow each other without a gap.
+                let (first_ns, last_ns) = match transition {
+                    Some((same_kind, first_ns, last_ns)) if same_kind == kind && range.start_ns <= last_ns => {
+                        (first_ns, last_ns.max(range.end_ns))
+                    }
+                    _ => (range.start_ns, range.end_ns),
+                };
+                transition = Some((kind, first_ns, last_ns));
+                let measured_end_ns = self.clock.awake(phase.phase.range.end_ns);
+                let replayed_end_ns = self.replayed_phase(phase, &self.graph, &replay).end_ns;
+                let error_ns = replayed_end_ns.map(|replayed_ns| replayed_ns.saturating_sub(measured_end_ns));
+                let length_ns = measured_end_ns.saturating_sub(self.clock.awake(first_ns)).max(0);
+                let tolerance_ns = (length_ns / 100 * MAX_ERROR_PERCENT).max(MAX_ERROR_NS);
+                PhaseIdentity {
+                    transition: phase.phase.transition.as_str().to_owned(),
+                    phase: phase.phase.name.clone(),
+                    measured_end_ns,
+                    replayed_end_ns,
+                    error_ns,
+                    holds: error_ns.is_some_and(|error_ns| error_ns.abs() <= tolerance_ns),
+                }
+            })
+            .collect();
+        let services_out_of_order = self.services_out_of_order(&replay);
+        let identity = Identity { services_out_of_order, phases, ..Identity::default() }.of_phases(|_| true);
+        (identity, replay)
+    }
+
+    fn services_out_of_order(&self, replay: &Replay) -> u64 {
+        let mut latest_ns = i64::MIN;
+        let mut out_of_order = 0;
+        for signal in self.service_starts() {
+            let Some(time_ns) = signal_time(replay, signal) else {
+                out_of_order += 1;
+                continue;
+            };
+            out_of_order += u64::from(time_ns < latest_ns.saturating_sub(MAX_ORDER_GAP_NS));
+            latest_ns = latest_ns.max(time_ns);
+        }
+        out_of_order
+    }
+}

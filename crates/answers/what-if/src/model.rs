@@ -1,0 +1,247 @@
+//! A recording as a model that can be replayed: the graph, the phases, and the places where changes apply.
+
+use hashbrown::HashMap;
+use onoff_blame::waits::{TransitionPhase, Waits, phases};
+use onoff_evidence::phase_name::SETTLING_PHASES;
+use onoff_trace::{ActivityKind, DevicePhase, ServiceChange, Trace, milestone};
+use onoff_usage::idle::IdleMetric;
+
+use crate::barriers::{add_barriers, device_waits, service_waits};
+use crate::build::{Anchor, BuiltGraph, build};
+use crate::graph::{AwakeClock, Graph, SignalId, SignalSpan};
+use crate::replay::{ExternalRule, Machine, NEVER, Replay, replay};
+use crate::settle::{Settled, settle};
+
+/// Lowest priority that counts as load for the idle rule.
+pub(crate) const NORMAL_PRIORITY: u8 = onoff_usage::owners::NORMAL_PRIORITY;
+
+/// Milestones that end a phase of device initialization.
+const DEVICE_PHASE_ENDS: [(DevicePhase, &str); 2] =
+    [(DevicePhase::BootStart, milestone::BOOT_START_END), (DevicePhase::SystemStart, milestone::SYSTEM_START_END)];
+
+/// A phase of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelPhase {
+    pub phase: TransitionPhase,
+    pub start: SignalId,
+    /// `None` for phases that end when the computer is idle.
+    pub end: Option<SignalId>,
+}
+
+/// A recording as a model.
+#[derive(Debug)]
+pub struct Model<'w, 't> {
+    pub trace: &'t Trace,
+    pub waits: &'w Waits<'t>,
+    pub graph: Graph,
+    pub clock: AwakeClock,
+    pub phases: Vec<ModelPhase>,
+    /// By row of the service transitions.
+    pub services: Vec<SignalSpan>,
+    /// By row of the device operations. A pended operation ends when the driver returns.
+    pub devices: Vec<SignalSpan>,
+    /// Completions of pended device operations, by row.
+    pub completions: Vec<(usize, SignalId)>,
+    /// Ends of load-order groups, by row of the activities.
+    pub groups: Vec<SignalSpan>,
+    /// Ends of the phases of device initialization.
+    pub device_phase_ends: Vec<(DevicePhase, SignalId)>,
+}
+
+/// When a phase ran in a replay, ns on the awake clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplayedPhase {
+    pub start_ns: Option<i64>,
+    pub end_ns: Option<i64>,
+    /// Required idle time in the phase, ns; 0 except in settling phases.
+    pub idle_ns: i64,
+}
+
+/// Collects anchors. Anchors at one time on one thread share a signal.
+#[derive(Default)]
+struct Anchors {
+    list: Vec<Anchor>,
+    known: HashMap<Anchor, usize>,
+}
+
+impl Anchors {
+    fn add(&mut self, tid: Option<u32>, time_ns: i64) -> usize {
+        let anchor = Anchor { tid: tid.filter(|&tid| tid != 0), time_ns };
+        *self.known.entry(anchor).or_insert_with(|| {
+            self.list.push(anchor);
+            self.list.len() - 1
+        })
+    }
+}
+
+impl<'w, 't> Model<'w, 't> {
+    /// Builds the model of a recording.
+    #[must_use]
+    pub fn new(trace: &'t Trace, waits: &'w Waits<'t>) -> Self {
+        let mut anchors = Anchors::default();
+        let mut end_threads: HashMap<i64, Option<u32>> = HashMap::new();
+        let mut boundary = |anchors: &mut Anchors, time_ns: i64| {
+            let tid = *end_threads.entry(time_ns).or_insert_with(|| waits.end_at(time_ns).tid);
+            anchors.add(tid, time_ns)
+        };
+        let phase_anchors: Vec<(TransitionPhase, usize, Option<usize>)> = phases(trace, None)
+            .into_iter()
+            .map(|phase| {
+                let start = boundary(&mut anchors, phase.range.start_ns);
+                let is_settling = SETTLING_PHASES.contains(&phase.name.as_str());
+                let end = (!is_settling).then(|| boundary(&mut anchors, phase.range.end_ns));
+                (phase, start, end)
+            })
+            .collect();
+        let service_anchors: Vec<SpanAnchors> = trace
+            .service_transitions
+            .iter()
+            .enumerate()
+            .map(|(row, service)| SpanAnchors {
+                row,
+                start: service.tid.map(|tid| anchors.add(Some(tid), service.start_ns)),
+                end: service.end_tid.zip(service.end_ns).map(|(tid, end_ns)| anchors.add(Some(tid), end_ns)),
+            })
+            .collect();
+        let device_anchors: Vec<SpanAnchors> = trace
+            .device_operations
+            .iter()
+            .enumerate()
+            .map(|(row, operation)| {
+                let end_ns = operation.pend_ns.or(operation.end_ns);
+                SpanAnchors {
+                    row,
+                    start: operation.tid.map(|tid| anchors.add(Some(tid), operation.start_ns)),
+                    end: operation.tid.zip(end_ns).map(|(tid, end_ns)| anchors.add(Some(tid), end_ns)),
+                }
+            })
+            .collect();
+        let completion_anchors: Vec<(usize, usize)> = trace
+            .device_operations
+            .iter()
+            .enumerate()
+            .filter(|(_, operation)| operation.pend_ns.is_some())
+            .filter_map(|(row, operation)| Some((row, anchors.add(Some(operation.end_tid?), operation.end_ns?))))
+            .collect();
+        let group_anchors: Vec<SpanAnchors> = trace
+            .activities
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.kind == ActivityKind::ServiceGroup)
+            .map(|(index, row)| SpanAnchors {
+                row: index,
+                start: row.tid.map(|tid| anchors.add(Some(tid), row.start_ns)),
+                end: row.end_tid.zip(row.end_ns).map(|(tid, end_ns)| anchors.add(Some(tid), end_ns)),
+            })
+            .collect();
+        let milestones = |name: &str| {
+            let name = trace.strings.find(name);
+            trace.milestones.iter().filter(move |row| Some(row.name) == name)
+        };
+        let phase_ends: Vec<(DevicePhase, usize)> = DEVICE_PHASE_ENDS
+            .into_iter()
+            .flat_map(|(phase, name)| milestones(name).map(move |row| (phase, row)))
+            .map(|(phase, row)| (phase, anchors.add(row.tid, row.time_ns)))
+            .collect();
+        let auto_start =
+            milestones(milestone::AUTO_START_END).next().map(|row| (anchors.add(row.tid, row.time_ns), row.time_ns));
+        let BuiltGraph { mut graph, clock, anchors: signals } = build(trace, waits, &anchors.list);
+        let signal = |index: usize| signals.get(index).copied().unwrap_or(SignalId(u32::MAX));
+        let spans = |rows: Vec<SpanAnchors>| -> Vec<SignalSpan> {
+            let span =
+                |row: SpanAnchors| SignalSpan { row: row.row, start: row.start.map(signal), end: row.end.map(signal) };
+            rows.into_iter().map(span).collect()
+        };
+        let phases = phase_anchors.into_iter().map(|(phase, start, end)| ModelPhase {
+            phase,
+            start: signal(start),
+            end: end.map(signal),
+        });
+        let (services, groups) = (spans(service_anchors), spans(group_anchors));
+        let auto_start = auto_start.map(|(index, time_ns)| (signal(index), time_ns));
+        let devices = spans(device_anchors);
+        let completions: Vec<(usize, SignalId)> =
+            completion_anchors.into_iter().map(|(row, index)| (row, signal(index))).collect();
+        let device_phase_ends: Vec<(DevicePhase, SignalId)> =
+            phase_ends.into_iter().map(|(phase, index)| (phase, signal(index))).collect();
+        let mut waits_of_managers = service_waits(trace, &services, &groups, auto_start);
+        waits_of_managers.extend(device_waits(trace, &graph, &devices, &completions, &device_phase_ends));
+        add_barriers(&mut graph, waits_of_managers);
+        Self {
+            trace,
+            waits,
+            phases: phases.collect(),
+            services,
+            devices,
+            completions,
+            groups,
+            device_phase_ends,
+            graph,
+            clock,
+        }
+    }
+
+    /// Replays `graph`, a change of [`Self::graph`].
+    #[must_use]
+    pub fn replay(&self, graph: &Graph, external_waits: ExternalRule) -> Replay {
+        let settling = self.phases.iter().filter(|phase| phase.end.is_none());
+        let first = settling.min_by_key(|phase| phase.phase.range.start_ns);
+        let machine = Machine {
+            processors: graph.processors,
+            external_waits,
+            loads_from: first.map(|phase| phase.start),
+            min_load_priority: NORMAL_PRIORITY,
+        };
+        replay(graph, machine)
+    }
+
+    /// Returns when the phase ran in a replay.
+    #[must_use]
+    pub fn replayed_phase(&self, phase: &ModelPhase, graph: &Graph, replay: &Replay) -> ReplayedPhase {
+        // Firmware and loader run before the recording.
+        let time_of = |signal: SignalId, recorded_ns: i64| {
+            if recorded_ns <= 0 { Some(recorded_ns) } else { signal_time(replay, signal) }
+        };
+        let range = phase.phase.range;
+        let start_ns = time_of(phase.start, range.start_ns);
+        match phase.end {
+            Some(end) => ReplayedPhase { start_ns, end_ns: time_of(end, range.end_ns), idle_ns: 0 },
+            None => {
+                let settled =
+                    start_ns.and_then(|start_ns| settle(replay, start_ns, graph.processors, IdleMetric::default()));
+                let Settled { end_ns, idle_ns } = settled.unwrap_or(Settled { end_ns: NEVER, idle_ns: 0 });
+                ReplayedPhase { start_ns, end_ns: Some(end_ns).filter(|&end_ns| end_ns != NEVER), idle_ns }
+            }
+        }
+    }
+
+    /// Returns the signals of completed service stops, with their recorded times.
+    #[must_use]
+    pub fn service_stops(&self) -> Vec<(SignalId, i64)> {
+        let stops = self.services.iter().filter_map(|span| {
+            let row = self.trace.service_transitions.get(span.row)?;
+            Some((span.end.filter(|_| row.kind == ServiceChange::Stop)?, row.end_ns?))
+        });
+        stops.collect()
+    }
+
+    /// Returns the signals of recorded service starts, in recorded order.
+    pub fn service_starts(&self) -> impl Iterator<Item = SignalId> + '_ {
+        self.services.iter().filter_map(|span| {
+            let row = self.trace.service_transitions.get(span.row)?;
+            span.start.filter(|_| row.kind == ServiceChange::Start)
+        })
+    }
+}
+
+struct SpanAnchors {
+    row: usize,
+    start: Option<usize>,
+    end: Option<usize>,
+}
+
+/// Returns when a signal was set in a replay; `None` if it was not.
+#[must_use]
+pub fn signal_time(replay: &Replay, SignalId(signal): SignalId) -> Option<i64> {
+    replay.signal_times.get(signal as usize).copied().filter(|&time_ns| time_ns != NEVER)
+}

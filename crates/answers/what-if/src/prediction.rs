@@ -1,0 +1,273 @@
+//! The answer: predicted total and phases beside the measured ones, and what the prediction rests on.
+
+use onoff_blame::account::AccountBuilder;
+use onoff_blame::waits::{TransitionPhase, Waits};
+use onoff_evidence::phase_name::SETTLING_PHASES;
+use onoff_evidence::transition_kind::TransitionKind;
+use onoff_trace::{Losses, Trace};
+use onoff_transitions::{Transition, TransitionOptions, find_all};
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::changes::{Change, ChangeError, Changes};
+use crate::graph::Graph;
+use crate::identity::{Identity, PhaseIdentity};
+use crate::model::{Model, ModelPhase};
+use crate::replay::{ExternalRule, Replay};
+
+/// Largest share of unknown time on the critical path with which a prediction is made, percent.
+pub const MAX_UNKNOWN_PERCENT: f64 = 20.0;
+
+/// A predicted duration. Waits for something outside the computer give the range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PredictedDuration {
+    /// Duration if external waits take as long as recorded, ns.
+    pub ns: i64,
+    /// Shortest duration, ns.
+    pub min_ns: i64,
+    /// Longest duration, ns.
+    pub max_ns: i64,
+}
+
+/// A phase as measured and as predicted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PredictedPhase {
+    pub phase: String,
+    /// Duration in the recording, ns, without required idle time and time asleep.
+    pub measured_ns: i64,
+    /// Predicted duration; `None` if the replay did not reach the end of the phase.
+    pub predicted: Option<PredictedDuration>,
+}
+
+/// Why there is no prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum NoPrediction {
+    /// A replay without the change does not reproduce the recording.
+    IdentityFailed,
+    /// Too much of the critical path is unknown.
+    PathUnknown,
+    /// The replay did not reach the end of a phase.
+    EndNotReached,
+}
+
+/// The answer to a what-if question about one transition.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WhatIfPrediction"))]
+pub struct Prediction {
+    pub transition: TransitionKind,
+    /// Number among the transitions of its kind in the recording, from 1.
+    pub number: u32,
+    /// The changes, in the order given.
+    pub changes: Vec<Change>,
+    /// Duration of the transition in the recording, ns, without required idle time and time asleep.
+    pub measured_ns: i64,
+    /// Predicted duration; `None` if not known.
+    pub predicted: Option<PredictedDuration>,
+    /// Measured minus predicted duration, ns; negative if the change makes it slower. `None` if not known.
+    pub saving: Option<PredictedDuration>,
+    /// Why there is no prediction; `None` if there is one.
+    pub no_prediction: Option<NoPrediction>,
+    pub phases: Vec<PredictedPhase>,
+    /// The replay without the change.
+    pub identity: Identity,
+    /// Share of the phases' critical path that is unknown, percent.
+    pub unknown_percent: f64,
+    /// All losses of the recording.
+    pub losses: Losses,
+}
+
+/// A what-if question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WhatIfQuestion {
+    pub changes: Vec<Change>,
+    /// Kind of transition; `None` for the first in the recording.
+    pub kind: Option<TransitionKind>,
+    /// Number among the transitions of its kind, from 1; `None` for the first.
+    pub number: Option<u32>,
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum WhatIfError {
+    #[error("no boot, shutdown or sleep in this recording")]
+    NoTransition,
+    #[error("no context switches were recorded, so the work cannot be replayed")]
+    NoSwitches,
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+}
+
+/// Predicts the effect of the changes on a transition.
+///
+/// # Errors
+/// The recording has no such transition or no context switches, or a change cannot be made.
+pub fn predict(trace: &Trace, question: &WhatIfQuestion) -> Result<Prediction, WhatIfError> {
+    if trace.context_switches.is_empty() {
+        return Err(WhatIfError::NoSwitches);
+    }
+    let transition = find_all(trace, &TransitionOptions::default())
+        .into_iter()
+        .filter(|transition| question.kind.is_none_or(|kind| kind == transition.kind))
+        .find(|transition| question.number.is_none_or(|number| number == transition.number))
+        .ok_or(WhatIfError::NoTransition)?;
+    let waits = Waits::new(trace);
+    let model = Model::new(trace, &waits);
+    Predictor::new(&model, &transition).ok_or(WhatIfError::NoTransition)?.predict(&question.changes)
+}
+
+/// Predicts changes of one transition. Build it once and reuse it.
+#[derive(Debug)]
+pub struct Predictor<'m, 'w, 't> {
+    model: &'m Model<'w, 't>,
+    changes: Changes<'m, 'w, 't>,
+    kind: TransitionKind,
+    number: u32,
+    measured_ns: i64,
+    /// Phases of the transition, in order.
+    phases: Vec<&'m ModelPhase>,
+    identity: Identity,
+    /// The replays without a change, by rule for external waits.
+    bases: [Replay; 2],
+    unknown_percent: f64,
+}
+
+impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
+    /// Returns `None` if no phase of the transition is known.
+    #[must_use]
+    pub fn new(model: &'m Model<'w, 't>, transition: &Transition) -> Option<Self> {
+        let is_of_transition = |phase: &&ModelPhase| {
+            phase.phase.transition == transition.kind
+                && transition.phases.iter().any(|row| {
+                    row.name.as_str() == phase.phase.name
+                        && row.start_ns == Some(phase.phase.range.start_ns)
+                        && row.end_ns == Some(phase.phase.range.end_ns)
+                })
+        };
+        let phases: Vec<&ModelPhase> = model.phases.iter().filter(is_of_transition).collect();
+        if phases.is_empty() {
+            return None;
+        }
+        let (identity, base) = model.identity();
+        let is_shown = |row: &PhaseIdentity| {
+            phases.iter().any(|phase| {
+                phase.phase.name == row.phase && model.clock.awake(phase.phase.range.end_ns) == row.measured_end_ns
+            })
+        };
+        let identity = identity.of_phases(is_shown);
+        Some(Self {
+            changes: Changes::new(model),
+            kind: transition.kind,
+            number: transition.number,
+            measured_ns: transition.duration_ns().unwrap_or(transition.total_at_least_ns),
+            unknown_percent: unknown_percent(model.waits, phases.iter().map(|phase| &phase.phase)),
+            phases,
+            model,
+            identity,
+            bases: [base, model.replay(&model.graph, ExternalRule::AbsoluteTime)],
+        })
+    }
+
+    /// Predicts the effect of the changes.
+    ///
+    /// # Errors
+    /// A change cannot be made.
+    pub fn predict(&mut self, changes: &[Change]) -> Result<Prediction, WhatIfError> {
+        let graph = self.changes.apply(changes)?;
+        let no_prediction = if !self.identity.holds {
+            Some(NoPrediction::IdentityFailed)
+        } else if self.unknown_percent > MAX_UNKNOWN_PERCENT {
+            Some(NoPrediction::PathUnknown)
+        } else {
+            None
+        };
+        let replays = match no_prediction {
+            Some(_) => Vec::new(),
+            None => [ExternalRule::Delay, ExternalRule::AbsoluteTime]
+                .map(|rule| self.model.replay(&graph, rule))
+                .into_iter()
+                .collect(),
+        };
+        // The change from the replay without it, so that the replay's own error cancels out.
+        let predict = |measured_ns: i64, duration_of: &dyn Fn(&Graph, &Replay) -> Option<i64>| {
+            let durations = replays.iter().zip(&self.bases).map(|(replay, base)| {
+                let change_ns = duration_of(&graph, replay)?.saturating_sub(duration_of(&self.model.graph, base)?);
+                Some(measured_ns.saturating_add(change_ns).max(0))
+            });
+            let durations = durations.collect::<Option<Vec<i64>>>()?;
+            let (&ns, &other_ns) = (durations.first()?, durations.last()?);
+            Some(PredictedDuration { ns, min_ns: ns.min(other_ns), max_ns: ns.max(other_ns) })
+        };
+        let phases: Vec<PredictedPhase> = self
+            .phases
+            .iter()
+            .map(|phase| {
+                let measured_ns = self.measured(phase);
+                let predicted = predict(measured_ns, &|graph, replay| self.duration(phase, graph, replay));
+                PredictedPhase { phase: phase.phase.name.clone(), measured_ns, predicted }
+            })
+            .collect();
+        let predicted = predict(self.measured_ns, &|graph, replay| self.total(graph, replay));
+        let saving = predicted.map(|predicted| PredictedDuration {
+            ns: self.measured_ns.saturating_sub(predicted.ns),
+            min_ns: self.measured_ns.saturating_sub(predicted.max_ns),
+            max_ns: self.measured_ns.saturating_sub(predicted.min_ns),
+        });
+        let end_reached = predicted.is_some();
+        Ok(Prediction {
+            transition: self.kind,
+            number: self.number,
+            changes: changes.to_vec(),
+            measured_ns: self.measured_ns,
+            predicted,
+            saving,
+            no_prediction: no_prediction.or_else(|| (!end_reached).then_some(NoPrediction::EndNotReached)),
+            phases,
+            identity: self.identity.clone(),
+            unknown_percent: self.unknown_percent,
+            losses: self.model.trace.losses.clone(),
+        })
+    }
+
+    /// Returns the recorded duration of a phase without required idle time and time asleep, ns.
+    fn measured(&self, phase: &ModelPhase) -> i64 {
+        let (range, clock) = (phase.phase.range, &self.model.clock);
+        let [base, _] = &self.bases;
+        let idle_ns = self.model.replayed_phase(phase, &self.model.graph, base).idle_ns;
+        clock.awake(range.end_ns).saturating_sub(clock.awake(range.start_ns)).saturating_sub(idle_ns).max(0)
+    }
+
+    /// Returns the duration of a phase in a replay without required idle time, ns.
+    fn duration(&self, phase: &ModelPhase, graph: &Graph, replay: &Replay) -> Option<i64> {
+        let replayed = self.model.replayed_phase(phase, graph, replay);
+        Some(replayed.end_ns?.saturating_sub(replayed.start_ns?).saturating_sub(replayed.idle_ns))
+    }
+
+    /// Returns the time from the start of the first phase to the end of the last in a replay, without required idle
+    /// time, ns.
+    fn total(&self, graph: &Graph, replay: &Replay) -> Option<i64> {
+        let (mut first_ns, mut last_ns, mut idle_ns) = (i64::MAX, i64::MIN, 0_i64);
+        for phase in &self.phases {
+            let replayed = self.model.replayed_phase(phase, graph, replay);
+            first_ns = first_ns.min(replayed.start_ns?);
+            last_ns = last_ns.max(replayed.end_ns?);
+            idle_ns = idle_ns.saturating_add(replayed.idle_ns);
+        }
+        Some(last_ns.saturating_sub(first_ns).saturating_sub(idle_ns))
+    }
+}
+
+/// Returns the share of the phases' critical path that is unknown, percent.
+fn unknown_percent<'p>(waits: &Waits<'_>, phases: impl Iterator<Item = &'p TransitionPhase>) -> f64 {
+    let mut builder = AccountBuilder::new(waits);
+    let (mut unknown_ns, mut total_ns) = (0_i64, 0_i64);
+    for phase in phases.filter(|phase| !SETTLING_PHASES.contains(&phase.name.as_str())) {
+        let account = builder.phase(phase);
+        unknown_ns = unknown_ns.saturating_add(account.unknown_ns);
+        total_ns = total_ns.saturating_add(account.duration_ns);
+    }
+    onoff_usage::cpu::percent_of(unknown_ns, total_ns)
+}

@@ -1,0 +1,379 @@
+//! Replays a graph as a discrete-event simulation: threads on processors, requests on disks.
+//!
+//! * Processors run threads by priority and preempt. Threads of equal priority take turns.
+//! * A disk serves requests in the order of their arrival; low-priority requests wait until no others are queued.
+//! * The cost is linear in segments, times the logarithm of the events in flight.
+
+mod processors;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::graph::{Action, Graph, RequestId, Segment, SignalId};
+
+/// Number of priorities.
+const PRIORITIES: usize = 128;
+/// Time of a signal that was not set.
+pub const NEVER: i64 = i64::MAX;
+const NONE: u32 = u32::MAX;
+
+/// How external waits are replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExternalRule {
+    /// They take as long as recorded.
+    Delay,
+    /// They end at the recorded time.
+    AbsoluteTime,
+}
+
+/// Settings of the simulated machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    pub processors: u32,
+    pub external_waits: ExternalRule,
+    /// Loads are recorded from this signal on, if any.
+    pub loads_from: Option<SignalId>,
+    /// Lowest priority that counts as load.
+    pub min_load_priority: u8,
+}
+
+/// What a replay produced, on the awake clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replay {
+    /// Time of each signal, ns; [`NEVER`] if it was not set.
+    pub signal_times: Vec<i64>,
+    /// Intervals in which a processor worked at normal priority.
+    pub cpu_loads: Vec<(i64, i64)>,
+    /// Intervals in which a disk worked at normal priority, with the disk's index.
+    pub disk_loads: Vec<(u32, i64, i64)>,
+    /// Time of the last event, ns.
+    pub end_ns: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A wait of a task ends.
+    Wake(u32),
+    /// A late action is due.
+    Act(u32),
+    /// A disk completes a request.
+    DiskDone(u32),
+    /// A processor's run or quantum ends, unless its generation has changed.
+    Slice { processor: u32, generation: u32 },
+}
+
+/// Whether a task may proceed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Status {
+    /// It runs, or its last wait is over.
+    #[default]
+    Active,
+    /// It waits for a signal, a request or a time, or has ended.
+    Waiting,
+    /// It waits for a processor.
+    Queued,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TaskState {
+    next_segment: u32,
+    /// Rest of the current run, ns.
+    remaining_ns: i64,
+    priority: u8,
+    status: Status,
+    /// The processor it runs on; [`NONE`] if it does not run.
+    processor: u32,
+    /// Next task that waits for the same signal or request.
+    next_waiter: u32,
+}
+
+impl TaskState {
+    const NEW: Self = Self {
+        next_segment: 0,
+        remaining_ns: 0,
+        priority: 0,
+        status: Status::Active,
+        processor: NONE,
+        next_waiter: NONE,
+    };
+
+    const fn is_running(&self) -> bool {
+        self.processor != NONE
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Processor {
+    task: u32,
+    since_ns: i64,
+    quantum_end_ns: i64,
+    generation: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waitable {
+    time_ns: i64,
+    first_waiter: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Disk {
+    normal: VecDeque<u32>,
+    low: VecDeque<u32>,
+    in_service: u32,
+}
+
+struct Simulation<'g> {
+    graph: &'g Graph,
+    machine: Machine,
+    now_ns: i64,
+    events: BinaryHeap<Reverse<(i64, u64, Event)>>,
+    pushed: u64,
+    tasks: Vec<TaskState>,
+    processors: Vec<Processor>,
+    ready: Vec<VecDeque<u32>>,
+    /// One bit per priority with a ready task.
+    ready_mask: u128,
+    signals: Vec<Waitable>,
+    requests: Vec<Waitable>,
+    disks: Vec<Disk>,
+    /// Tasks that may proceed without a processor, or have one.
+    runnable: VecDeque<u32>,
+    /// Loads are recorded from this time on.
+    loads_from_ns: i64,
+    replay: Replay,
+}
+
+/// Replays `graph` on `machine`.
+#[must_use]
+pub fn replay(graph: &Graph, machine: Machine) -> Replay {
+    let waitable = Waitable { time_ns: NEVER, first_waiter: NONE };
+    let mut simulation = Simulation {
+        graph,
+        machine,
+        now_ns: 0,
+        events: BinaryHeap::new(),
+        pushed: 0,
+        tasks: vec![TaskState::NEW; graph.tasks.len()],
+        processors: vec![
+            Processor { task: NONE, since_ns: 0, quantum_end_ns: 0, generation: 0 };
+            machine.processors.max(1) as usize
+        ],
+        ready: vec![VecDeque::new(); PRIORITIES],
+        ready_mask: 0,
+        signals: vec![waitable; graph.signals as usize],
+        requests: vec![waitable; graph.requests.len()],
+        disks: vec![Disk::default(); graph.disks.len()],
+        runnable: (0..u32::try_from(graph.tasks.len()).unwrap_or(NONE)).collect(),
+        loads_from_ns: if machine.loads_from.is_some() { NEVER } else { 0 },
+        replay: Replay::default(),
+    };
+    simulation.run();
+    let mut replay = simulation.replay;
+    replay.signal_times = simulation.signals.iter().map(|signal| signal.time_ns).collect();
+    replay.end_ns = simulation.now_ns;
+    replay
+}
+
+impl Simulation<'_> {
+    fn run(&mut self) {
+        loop {
+            while let Some(task) = self.runnable.pop_front() {
+                self.advance(task);
+            }
+            let Some(Reverse((time_ns, _, event))) = self.events.pop() else { break };
+            self.now_ns = self.now_ns.max(time_ns);
+            match event {
+                Event::Wake(task) => self.wake(task),
+                Event::Act(index) => {
+                    if let Some(late) = self.graph.late_actions.get(index as usize) {
+                        self.act(late.action);
+                    }
+                }
+                Event::DiskDone(request) => self.disk_done(request),
+                Event::Slice { processor, generation } => self.slice_over(processor, generation),
+            }
+        }
+    }
+
+    fn schedule(&mut self, time_ns: i64, event: Event) {
+        self.pushed += 1;
+        self.events.push(Reverse((time_ns, self.pushed, event)));
+    }
+
+    /// Moves a task forward until it waits, needs a processor, or uses one.
+    fn advance(&mut self, index: u32) {
+        let graph = self.graph;
+        let Some(task) = graph.tasks.get(index as usize) else { return };
+        loop {
+            let Some(state) = self.tasks.get_mut(index as usize) else { return };
+            if state.status != Status::Active {
+                return;
+            }
+            if state.remaining_ns > 0 {
+                if state.is_running() {
+                    self.start_slice(index);
+                } else {
+                    self.make_ready(index);
+                }
+                return;
+            }
+            let Some(timed) = task.segments.get(state.next_segment as usize) else {
+                self.suspend(index);
+                return;
+            };
+            if let Segment::Run { cpu_ns, priority } = timed.segment {
+                state.priority = priority.min(PRIORITIES as u8 - 1);
+                if !state.is_running() {
+                    self.make_ready(index);
+                    return;
+                }
+                state.next_segment += 1;
+                state.remaining_ns = cpu_ns;
+                continue;
+            }
+            state.next_segment += 1;
+            match timed.segment {
+                Segment::Run { .. } => {}
+                Segment::Delay(delay_ns) => {
+                    if self.wait_until(index, self.now_ns.saturating_add(delay_ns)) {
+                        return;
+                    }
+                }
+                Segment::Until(time_ns) => {
+                    if self.wait_until(index, time_ns) {
+                        return;
+                    }
+                }
+                Segment::External(wait) => {
+                    let Some(wait) = graph.external_waits.get(wait as usize) else { continue };
+                    let time_ns = match self.machine.external_waits {
+                        ExternalRule::Delay => self.now_ns.saturating_add(wait.delay_ns),
+                        ExternalRule::AbsoluteTime => wait.until_ns,
+                    };
+                    if self.wait_until(index, time_ns) {
+                        return;
+                    }
+                }
+                Segment::Await(SignalId(signal)) => {
+                    if add_waiter(&mut self.signals, signal, index, &mut self.tasks) {
+                        self.suspend(index);
+                        return;
+                    }
+                }
+                Segment::AwaitDisk(RequestId(request)) => {
+                    if add_waiter(&mut self.requests, request, index, &mut self.tasks) {
+                        self.suspend(index);
+                        return;
+                    }
+                }
+                Segment::Act(action) => self.act(action),
+                Segment::ActLater(late) => {
+                    if let Some(action) = graph.late_actions.get(late as usize) {
+                        self.schedule(self.now_ns.saturating_add(action.delay_ns), Event::Act(late));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts a wait; returns false if the time has passed.
+    fn wait_until(&mut self, task: u32, time_ns: i64) -> bool {
+        if time_ns <= self.now_ns {
+            return false;
+        }
+        self.suspend(task);
+        self.schedule(time_ns, Event::Wake(task));
+        true
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Signal(SignalId(signal)) => {
+                if self.machine.loads_from == Some(SignalId(signal)) {
+                    self.loads_from_ns = self.loads_from_ns.min(self.now_ns);
+                }
+                self.set(signal, false);
+            }
+            Action::Issue(RequestId(request)) => {
+                let Some(row) = self.graph.requests.get(request as usize) else { return };
+                let Some(disk) = self.disks.get_mut(row.disk as usize) else { return };
+                if row.is_low_priority {
+                    disk.low.push_back(request);
+                } else {
+                    disk.normal.push_back(request);
+                }
+                self.serve(row.disk);
+            }
+        }
+    }
+
+    /// Sets a signal, or completes a request, and wakes the tasks that wait for it.
+    fn set(&mut self, index: u32, is_request: bool) {
+        let list = if is_request { &mut self.requests } else { &mut self.signals };
+        let Some(waitable) = list.get_mut(index as usize) else { return };
+        if waitable.time_ns != NEVER {
+            return;
+        }
+        waitable.time_ns = self.now_ns;
+        let mut next = std::mem::replace(&mut waitable.first_waiter, NONE);
+        while let Some(state) = self.tasks.get_mut(next as usize) {
+            let following = std::mem::replace(&mut state.next_waiter, NONE);
+            self.wake(next);
+            next = following;
+        }
+    }
+
+    /// Lets a task whose wait is over proceed.
+    fn wake(&mut self, index: u32) {
+        if let Some(state) = self.tasks.get_mut(index as usize) {
+            state.status = Status::Active;
+            self.runnable.push_back(index);
+        }
+    }
+
+    /// Marks a task as waiting and releases its processor.
+    fn suspend(&mut self, index: u32) {
+        self.release(index);
+        if let Some(state) = self.tasks.get_mut(index as usize) {
+            state.status = Status::Waiting;
+        }
+    }
+
+    fn serve(&mut self, disk_index: u32) {
+        let Some(model) = self.graph.disks.get(disk_index as usize) else { return };
+        while let Some(disk) = self.disks.get_mut(disk_index as usize)
+            && disk.in_service < model.concurrency.max(1)
+            && let Some(request) = disk.normal.pop_front().or_else(|| disk.low.pop_front())
+        {
+            disk.in_service += 1;
+            let Some(row) = self.graph.requests.get(request as usize) else { continue };
+            let end_ns = self.now_ns.saturating_add(row.service_ns.max(0));
+            if self.loads_from_ns < end_ns && !row.is_low_priority {
+                self.replay.disk_loads.push((disk_index, self.now_ns.max(self.loads_from_ns), end_ns));
+            }
+            self.schedule(end_ns, Event::DiskDone(request));
+        }
+    }
+
+    fn disk_done(&mut self, request: u32) {
+        let Some(row) = self.graph.requests.get(request as usize) else { return };
+        if let Some(disk) = self.disks.get_mut(row.disk as usize) {
+            disk.in_service = disk.in_service.saturating_sub(1);
+        }
+        self.serve(row.disk);
+        self.set(request, true);
+    }
+}
+
+/// Adds a task to those that wait; returns false if there is nothing to wait for.
+fn add_waiter(list: &mut [Waitable], index: u32, task: u32, tasks: &mut [TaskState]) -> bool {
+    let (Some(waitable), Some(state)) = (list.get_mut(index as usize), tasks.get_mut(task as usize)) else {
+        return false;
+    };
+    if waitable.time_ns != NEVER {
+        return false;
+    }
+    state.next_waiter = std::mem::replace(&mut waitable.first_waiter, task);
+    true
+}

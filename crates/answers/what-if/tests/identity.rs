@@ -1,0 +1,84 @@
+//! The identity replay over all scenarios and over real recordings.
+
+use onoff_blame::waits::Waits;
+use onoff_trace::Trace;
+use onoff_what_if::identity::Identity;
+use onoff_what_if::model::Model;
+
+use crate::support::{scenario, scenario_paths, simulate};
+
+/// Prints how well the replay reproduces a recording; with `ONOFF_WHAT_IF_ALL`, every phase.
+fn measure(name: &str, trace: &Trace) -> Identity {
+    let waits = Waits::new(trace);
+    let model = Model::new(trace, &waits);
+    let (identity, _) = model.identity();
+    let word = if identity.holds { "ok  " } else { "FAIL" };
+    let ms = |ns: i64| ns as f64 / 1e6;
+    println!(
+        "{word} {name}: {} phases, at most {:?} ms off, {} services out of order",
+        identity.phases.len(),
+        identity.max_error_ns.map(ms),
+        identity.services_out_of_order
+    );
+    if !identity.holds || std::env::var_os("ONOFF_WHAT_IF_ALL").is_some() {
+        for phase in &identity.phases {
+            let word = if phase.holds { "  " } else { "X " };
+            let (name, end_ms) = (&phase.phase, ms(phase.measured_end_ns));
+            println!(
+                "     {word} {} {name}: ends at {end_ms:.1} ms, off by {:?} ms",
+                phase.transition,
+                phase.error_ns.map(ms)
+            );
+        }
+    }
+    identity
+}
+
+#[test]
+fn holds_for_every_scenario() {
+    let missed: Vec<String> = scenario_paths()
+        .iter()
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        // Large recordings.
+        .filter(|name| name != "benchmark" && name != "long-boot")
+        .filter(|name| !measure(name, &simulate(&scenario(name))).holds)
+        .collect();
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// Real recordings of machines with two busy processors: the replay schedules threads in another order than Linux did.
+#[test]
+fn is_close_for_real_recordings() {
+    let Some(folder) = onoff_testkit::real_recordings::samples_folder("linux") else { return };
+    let mut recordings = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(trace) =
+            onoff_files::open(std::slice::from_ref(&path), onoff_what_if::TABLES, &onoff_files::Options::default())
+        else {
+            continue;
+        };
+        if trace.context_switches.is_empty() {
+            continue;
+        }
+        recordings += 1;
+        for phase in measure(&path.display().to_string(), &trace).phases {
+            let error_ns = phase.error_ns.unwrap_or_else(|| panic!("{}: {} has no end", path.display(), phase.phase));
+            // 3 % of the time since the kernel started, and 100 ms.
+            let tolerance_ns = (phase.measured_end_ns / 100 * 3).max(100_000_000);
+            assert!(error_ns.abs() <= tolerance_ns, "{}: {} is off by {error_ns} ns", path.display(), phase.phase);
+        }
+    }
+    println!("{recordings} real recordings");
+}
+
+#[test]
+fn refuses_when_the_replay_misses() {
+    // A phase that ends with what no thread did is reproduced; one that waits for a lost thread is not. Without the
+    // ready-thread events most of the path is unknown.
+    let trace = simulate(&scenario("ready-events-missing"));
+    let prediction = crate::support::ask(&trace, &[]).unwrap();
+    println!("{:?}, unknown {:.1} %", prediction.no_prediction, prediction.unknown_percent);
+    assert_eq!(prediction.no_prediction, Some(onoff_what_if::prediction::NoPrediction::PathUnknown));
+    assert_eq!(prediction.predicted, None);
+}

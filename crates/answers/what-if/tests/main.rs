@@ -1,0 +1,7 @@
+//! Tests with simulated machines, whose truth is known: the same machine with and without the cause.
+#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stdout, reason = "tests print their measurements")]
+
+mod identity;
+mod pairs;
+mod support;

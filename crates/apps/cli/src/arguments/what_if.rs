@@ -1,0 +1,76 @@
+//! The arguments of `onoff what-if`.
+
+use clap::Args;
+
+use super::{EXIT_CODES, OutputArguments, PlainFormat, RecordingArguments};
+
+/// Predict how long a boot, shutdown or sleep would take after a change, before making it
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+Examples:
+  onoff what-if boot.etl --without SoundShaper
+  onoff what-if boot.etl --pend LegacyScan --ungroup SoundShaper
+  onoff what-if boot.etl --without CloudBox.exe --format json
+  onoff what-if boot.etl --disk 4x --processors 8
+  onoff what-if sleep.etl --transition suspend:2 --without Backup
+
+onoff replays the recorded work with the change: threads on processors, requests on disks, and \
+every wait until what ended it. First it replays the recording without the change. If that \
+does not reproduce every phase within 1 % (or 20 ms), there is no prediction. Several changes are \
+predicted together. A replay needs context switches and ready-thread events, as recorded by \
+'xbootmgr -traceFlags dispatcher' and 'wpr -start CPU'.
+
+{EXIT_CODES}"))]
+pub struct WhatIfArguments {
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+
+    /// Remove a service, program, driver, unit, script or logon subscriber, with the programs it starts
+    #[arg(long, value_name = "NAME")]
+    pub without: Vec<String>,
+
+    /// Let the driver return "pending" from its start and enumeration requests, so that other devices start meanwhile
+    #[arg(long, value_name = "DRIVER")]
+    pub pend: Vec<String>,
+
+    /// Take the service out of its load-order group, so that the service manager does not wait for it
+    #[arg(long, value_name = "SERVICE")]
+    pub ungroup: Vec<String>,
+
+    /// Start the service or program when the desktop is ready; refused if something waits for it before
+    #[arg(long, value_name = "NAME")]
+    pub delay: Vec<String>,
+
+    /// Speed of the disks, such as 4x or 0.5x
+    #[arg(long, value_name = "SPEED", value_parser = speed)]
+    pub disk: Option<u32>,
+
+    /// Speed of the processors, such as 1.5x
+    #[arg(long, value_name = "SPEED", value_parser = speed)]
+    pub cpu: Option<u32>,
+
+    /// Number of processors
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub processors: Option<u32>,
+
+    /// Transition: boot, shutdown or suspend, or suspend:2 for the second of several [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub transition: Option<String>,
+
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: PlainFormat,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// Parses a speed such as `4x` or `0.5x` as a percentage.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
+fn speed(text: &str) -> Result<u32, String> {
+    let number = text.strip_suffix(['x', 'X']).unwrap_or(text).parse::<f64>().ok();
+    match number.map(|number| (number * 100.0).round()) {
+        Some(percent) if (1.0..=1_000_000.0).contains(&percent) => Ok(percent as u32),
+        _ => Err("use a factor such as 4x or 0.5x".to_owned()),
+    }
+}

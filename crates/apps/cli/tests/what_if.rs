@@ -1,0 +1,80 @@
+//! `onoff what-if`: answers, refusals, exit codes.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::Folder;
+
+/// The published slow boot.
+fn slow_boot() -> Folder {
+    let folder = Folder::new();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/slow-boot.etl");
+    std::fs::copy(sample, folder.path("boot.etl")).unwrap();
+    folder
+}
+
+fn saving_ns(folder: &Folder, changes: &str) -> i64 {
+    let answer: Value =
+        serde_json::from_str(&folder.answer(&format!("what-if boot.etl {changes} --format json"))).unwrap();
+    assert_eq!(answer["identity"]["holds"], true, "{changes}");
+    answer["saving"]["ns"].as_i64().unwrap()
+}
+
+#[test]
+fn text_shows_prediction_and_its_foundation() {
+    let folder = slow_boot();
+    let text = folder.answer("what-if boot.etl --without SoundShaper");
+    let headline = text.lines().next().unwrap();
+    assert!(
+        headline.starts_with("Without SoundShaper, the boot would take 23.6 s instead of 30.0 s: 6.46 s less"),
+        "{text}"
+    );
+    assert!(text.contains("A replay without the change reproduces every phase end within"), "{text}");
+    assert!(text.lines().skip(1).all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn no_change_saves_nothing() {
+    let folder = slow_boot();
+    assert_eq!(saving_ns(&folder, ""), 0);
+    let text = folder.answer("what-if boot.etl");
+    assert!(text.starts_with("Without a change, the boot would take 30.0 s, as before."), "{text}");
+}
+
+#[test]
+fn savings_of_several_changes_do_not_add_up() {
+    let folder = slow_boot();
+    let service = saving_ns(&folder, "--without SoundShaper");
+    let driver = saving_ns(&folder, "--pend LegacyScan");
+    let both = saving_ns(&folder, "--without SoundShaper --pend LegacyScan");
+    assert!(service > 0 && driver > 0, "{service} {driver}");
+    assert!(both >= service.max(driver), "{both}, {service}, {driver}");
+    // A faster disk does not make it slower.
+    assert!(saving_ns(&folder, "--disk 4x") > 0);
+    assert!(saving_ns(&folder, "--processors 1") < 0);
+}
+
+#[test]
+fn refuses_what_it_cannot_predict() {
+    let folder = slow_boot();
+    let (code, message) = folder.failure("what-if boot.etl --without SoundShapr");
+    assert_eq!(code, 2);
+    assert!(message.contains("no service, program, driver, unit or script named 'SoundShapr'"), "{message}");
+    assert!(message.contains("SoundShaper"), "{message}");
+    let (code, message) = folder.failure("what-if boot.etl --without winlogon.exe");
+    assert_eq!(code, 2);
+    assert!(message.contains("winlogon.exe is part of the system"), "{message}");
+    assert_eq!(folder.run("what-if boot.etl --disk fast").status.code(), Some(64));
+    assert_eq!(folder.failure("what-if boot.etl --transition nap").0, 64);
+    assert_eq!(folder.failure("what-if boot.etl --transition suspend").0, 2);
+}
+
+#[test]
+fn refuses_recordings_without_context_switches() {
+    let folder = Folder::linux_boot();
+    let (code, message) = folder.failure("what-if linux");
+    assert_eq!(code, 2);
+    assert!(message.contains("no context switches"), "{message}");
+}

@@ -1,0 +1,162 @@
+//! The text report of `what-if`: the prediction in a sentence, the phases, and what the prediction rests on.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use onoff_sections::section::{self, Cell, Section};
+use onoff_what_if::changes::Change;
+use onoff_what_if::identity::PhaseIdentity;
+use onoff_what_if::prediction::{MAX_UNKNOWN_PERCENT, NoPrediction, PredictedDuration, Prediction};
+
+use super::losses;
+use super::phases::display_name;
+use super::printable::printable;
+use super::quantity::{counted, duration, percent};
+use super::style::{DOUBT, HEADLINE, QUIET};
+
+/// Differences below this are not shown as a saving or a range, ns: 1 ms.
+const MIN_SHOWN_NS: i64 = 1_000_000;
+
+/// Writes the report.
+///
+/// # Errors
+/// Returns errors from `out`.
+pub fn write(prediction: &Prediction, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{HEADLINE}{}{HEADLINE:#}", headline(prediction))?;
+    if let Some(reason) = prediction.no_prediction {
+        for line in reasons(prediction, reason) {
+            writeln!(out, "{DOUBT}{line}{DOUBT:#}")?;
+        }
+    }
+    writeln!(out)?;
+    let text = |text: String| Cell::text_only(Style::new(), text);
+    let section = Section::builder("phases", "", prediction.phases.iter())
+        .name("phase", "Phase", 32, |phase| text(display_name(&phase.phase)))
+        .quantity("measured_ns", "measured", |phase| text(duration(phase.measured_ns)))
+        .quantity("predicted", "predicted", |phase| {
+            text(phase.predicted.map_or_else(|| "not known".to_owned(), |predicted| range(&predicted)))
+        })
+        .quantity("change", "change", |phase| {
+            let change = phase.predicted.map(|predicted| predicted.ns.saturating_sub(phase.measured_ns));
+            text(change.map(signed).unwrap_or_default())
+        })
+        .build();
+    section::text::write(&section, out)?;
+    writeln!(out)?;
+    for line in foundation(prediction) {
+        writeln!(out, "{QUIET}{line}{QUIET:#}")?;
+    }
+    losses::write(&prediction.losses, out)
+}
+
+/// Returns the prediction in a sentence.
+#[must_use]
+pub fn headline(prediction: &Prediction) -> String {
+    let changes = changes(&prediction.changes);
+    let transition = prediction.transition.as_str();
+    let measured = duration(prediction.measured_ns);
+    let (Some(predicted), Some(saving)) = (prediction.predicted, prediction.saving) else {
+        return format!("{changes}, the duration of the {transition} is not known; it took {measured}.");
+    };
+    if saving.ns.abs() < MIN_SHOWN_NS && saving.max_ns.saturating_sub(saving.min_ns) < MIN_SHOWN_NS {
+        return format!("{changes}, the {transition} would take {measured}, as before.");
+    }
+    let (amount, word) = if saving.ns >= 0 { (saving, "less") } else { (negated(&saving), "more") };
+    format!(
+        "{changes}, the {transition} would take {} instead of {measured}: {} {word}.",
+        duration(predicted.ns),
+        range(&amount)
+    )
+}
+
+fn changes(changes: &[Change]) -> String {
+    let text = |change: &Change| match change {
+        Change::Without { name } => format!("without {}", printable(name)),
+        Change::Pend { driver } => format!("with pended requests of {}", printable(driver)),
+        Change::Ungroup { service } => format!("with {} in no load-order group", printable(service)),
+        Change::Delay { name } => format!("with {} after the desktop is ready", printable(name)),
+        Change::DiskSpeed { percent } => format!("with disks at {percent} % of their speed"),
+        Change::ProcessorSpeed { percent } => format!("with processors at {percent} % of their speed"),
+        Change::Processors { count } => format!("with {}", counted(u64::from(*count), "processor")),
+    };
+    let joined = match changes {
+        [] => "without a change".to_owned(),
+        [only] => text(only),
+        [others @ .., last] => {
+            let others: Vec<String> = others.iter().map(text).collect();
+            format!("{} and {}", others.join(", "), text(last))
+        }
+    };
+    let mut characters = joined.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+/// Returns why there is no prediction, one line each.
+fn reasons(prediction: &Prediction, reason: NoPrediction) -> Vec<String> {
+    match reason {
+        NoPrediction::IdentityFailed => {
+            let mut lines = vec!["A replay without the change does not reproduce the recording:".to_owned()];
+            let missed = prediction.identity.phases.iter().filter(|phase| !phase.holds);
+            lines.extend(missed.map(|phase| format!("  {}", missed_phase(phase))));
+            if prediction.identity.services_out_of_order > 0 {
+                lines
+                    .push(format!("  {} services started in another order", prediction.identity.services_out_of_order));
+            }
+            lines
+        }
+        NoPrediction::PathUnknown => vec![format!(
+            "{} of the critical path is unknown; a prediction needs at most {}.",
+            percent(prediction.unknown_percent),
+            percent(MAX_UNKNOWN_PERCENT)
+        )],
+        NoPrediction::EndNotReached => {
+            vec![
+                "The replay with the change did not reach the end of a phase: something waits for what was removed."
+                    .to_owned(),
+            ]
+        }
+    }
+}
+
+fn missed_phase(phase: &PhaseIdentity) -> String {
+    let name = display_name(&phase.phase);
+    match phase.error_ns {
+        Some(error_ns) if error_ns < 0 => format!("{name} ended {} too early", duration(error_ns.saturating_neg())),
+        Some(error_ns) => format!("{name} ended {} too late", duration(error_ns)),
+        None => format!("{name} did not end"),
+    }
+}
+
+/// Returns what the prediction rests on, one line each.
+fn foundation(prediction: &Prediction) -> [String; 2] {
+    let error = prediction.identity.max_error_ns.map_or_else(
+        || "misses the end of a phase".to_owned(),
+        |error_ns| format!("reproduces every phase end within {}", duration(error_ns.max(MIN_SHOWN_NS))),
+    );
+    let unknown = percent(prediction.unknown_percent);
+    [format!("A replay without the change {error}."), format!("Unknown share of the critical path: {unknown}.")]
+}
+
+fn negated(range: &PredictedDuration) -> PredictedDuration {
+    PredictedDuration {
+        ns: range.ns.saturating_neg(),
+        min_ns: range.max_ns.saturating_neg(),
+        max_ns: range.min_ns.saturating_neg(),
+    }
+}
+
+/// Formats a duration, with its range if there is one.
+fn range(range: &PredictedDuration) -> String {
+    if range.max_ns.saturating_sub(range.min_ns) < MIN_SHOWN_NS {
+        return duration(range.ns);
+    }
+    format!("{} ({} to {})", duration(range.ns), duration(range.min_ns), duration(range.max_ns))
+}
+
+fn signed(ns: i64) -> String {
+    match ns {
+        ns if ns.abs() < MIN_SHOWN_NS => String::new(),
+        ns if ns < 0 => format!("-{}", duration(ns.saturating_neg())),
+        ns => format!("+{}", duration(ns)),
+    }
+}
