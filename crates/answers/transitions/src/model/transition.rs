@@ -259,7 +259,6 @@ pub struct Transitions<D = Details> {
     /// The selected transitions, ordered by start; at least one, except in a report with intervals without a user.
     pub transitions: Vec<Transition<D>>,
     /// Intervals in which no user was present, ordered by start. Only system sleep diagnostics of Windows have them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absences: Vec<UserAbsence>,
 }
 
