@@ -94,7 +94,7 @@ const WORDS: &[(&str, KnownKind)] = &[
     (
         "<SystemSleepDiagnostics",
         foreign(
-            "Windows system sleep diagnostics in XML",
+            "a report of Windows system sleep diagnostics in XML",
             "Run 'powercfg /systemsleepdiagnostics' without /xml and open the page it writes",
         ),
     ),
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(description(picture), "a systemd-bootchart picture (SVG)");
         assert!(known_kind("bootchart.svg", picture).unwrap().advice.contains("'onoff boot'"));
         let xml = b"<?xml version=\"1.0\"?>\n<SystemSleepDiagnostics xmlns=\"http://schemas.microsoft.com/x/2016\">";
-        assert_eq!(description(xml), "Windows system sleep diagnostics in XML");
+        assert_eq!(description(xml), "a report of Windows system sleep diagnostics in XML");
         assert_eq!(description(b""), "an empty file");
         assert_eq!(description(&[0; 100]), "an empty file (only zero bytes)");
         assert_eq!(
