@@ -24,7 +24,7 @@ pub enum WhyTarget {
     LongestPhase(Option<TransitionKind>),
 }
 
-/// The input of [`why`].
+/// The input of [`crate::why::why`].
 #[derive(Clone, Debug)]
 pub struct WhyQuestion {
     pub target: WhyTarget,
