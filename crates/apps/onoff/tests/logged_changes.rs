@@ -1,4 +1,4 @@
-//! What event logs record between boots. The fields of the events are those of real computers.
+//! What event logs record between boots. The events have the fields that real computers write.
 
 use onoff::Session;
 use onoff::answers::compare::boot_history::{BootHistory, UpdateKind};

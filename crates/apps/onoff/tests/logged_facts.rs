@@ -1,5 +1,5 @@
-//! `onoff why` on event logs: what they record about a service, a program, a device or a phase. The fields of the
-//! events are those of real computers.
+//! `onoff why` on event logs: what they record about a service, a program, a device or a phase. The events
+//! have the fields that real computers write.
 
 use onoff::Session;
 use onoff::answers::blame::logged_facts::LoggedFact;

@@ -1,4 +1,4 @@
-//! Services that failed during a boot, from event logs. The fields of the events are those of real computers.
+//! Services that failed during a boot, from event logs. The events have the fields that real computers write.
 
 use onoff::answers::transitions::boot::BootOptions;
 use onoff::answers::transitions::boot::service_failures::FailedService;

@@ -40,7 +40,7 @@ impl<'p> Row<'p> {
 
 /// A part of a page.
 pub(crate) enum Part<'p> {
-    /// An opening tag other than those of rows, cells and headings.
+    /// An opening tag, except of a row, a cell or a heading.
     Tag(Tag<'p>),
     /// Text of a heading of the first level.
     Heading(String),

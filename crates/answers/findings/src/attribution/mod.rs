@@ -148,7 +148,7 @@ impl Attribution<'_> {
             })
     }
 
-    /// Attributes a finding: its subject, phase and cost become those of the matching entry.
+    /// Attributes a finding: it takes subject, phase and cost from the matching entry.
     fn attribute(&self, mut finding: RuleFinding) -> AttributedFinding {
         let Some(rule_cost_ns) = finding.cost_ns else {
             // A finding without a cost has no time to attribute, except for a system component that took long.

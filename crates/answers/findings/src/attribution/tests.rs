@@ -53,7 +53,7 @@ fn rule_finding(code: &'static str, kind: FindingSubjectKind, name: &str, when: 
     finding
 }
 
-/// Merges `findings` with those of the general rule. Returns code, name, cost in ms and folded codes.
+/// Merges `findings` with the findings of the general rule. Returns code, name, cost in ms and folded codes.
 fn merged(
     phases: &[AccountedPhase],
     mut findings: Vec<RuleFinding>,

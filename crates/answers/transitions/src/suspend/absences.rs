@@ -7,6 +7,8 @@ use onoff_evidence::interval::union;
 use onoff_trace::{AbsenceOutcome, AvailabilityRequestKind, PowerSession, PowerSessionKind, StringId, Trace};
 use serde::Serialize;
 
+use super::power_report::is_sleep;
+
 /// Maximum number of programs and devices; those with the longest requests are kept. Reports have about ten.
 const MAX_REQUESTERS: usize = 1000;
 
@@ -95,18 +97,11 @@ pub fn user_absences(trace: &Trace) -> Vec<UserAbsence> {
 
 /// True if the computer did not run in the session.
 fn is_off(session: &PowerSession) -> bool {
-    matches!(
-        session.kind,
-        PowerSessionKind::ModernStandby
-            | PowerSessionKind::Sleep
-            | PowerSessionKind::HybridSleep
-            | PowerSessionKind::Hibernate
-            | PowerSessionKind::Suspended
-            | PowerSessionKind::HybridShutdown
-            | PowerSessionKind::Shutdown
-            | PowerSessionKind::AbnormalShutdown
-            | PowerSessionKind::Crash
-    )
+    is_sleep(session.kind)
+        || matches!(
+            session.kind,
+            PowerSessionKind::Shutdown | PowerSessionKind::AbnormalShutdown | PowerSessionKind::Crash
+        )
 }
 
 /// Returns the start of the first of `sleeps` that overlaps the interval.

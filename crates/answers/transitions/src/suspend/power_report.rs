@@ -22,20 +22,23 @@ pub(super) struct ReportedSleep {
     pub interval: Option<(i64, i64)>,
 }
 
+/// True if the computer slept or hibernated in a session of this kind, also for a fast startup.
+pub(super) const fn is_sleep(kind: PowerSessionKind) -> bool {
+    matches!(
+        kind,
+        PowerSessionKind::ModernStandby
+            | PowerSessionKind::Sleep
+            | PowerSessionKind::HybridSleep
+            | PowerSessionKind::Hibernate
+            | PowerSessionKind::Suspended
+            | PowerSessionKind::HybridShutdown
+    )
+}
+
 impl PowerReport {
     pub(super) fn from_trace(trace: &Trace) -> Self {
-        let is_sleep = |session: &PowerSession| {
-            matches!(
-                session.kind,
-                PowerSessionKind::ModernStandby
-                    | PowerSessionKind::Sleep
-                    | PowerSessionKind::HybridSleep
-                    | PowerSessionKind::Hibernate
-                    | PowerSessionKind::Suspended
-                    | PowerSessionKind::HybridShutdown
-            )
-        };
-        let mut sleeps: Vec<PowerSession> = trace.power_sessions.iter().filter(is_sleep).collect();
+        let mut sleeps: Vec<PowerSession> =
+            trace.power_sessions.iter().filter(|session| is_sleep(session.kind)).collect();
         sleeps.sort_by_key(|session| session.start_ns);
         let mut blockers: Vec<_> = trace.low_power_blockers.iter().collect();
         blockers.sort_by_key(|blocker| (blocker.session_start_ns, std::cmp::Reverse(blocker.active_ns)));

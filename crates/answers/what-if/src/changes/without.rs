@@ -108,7 +108,7 @@ impl Changes<'_, '_, '_> {
         matched: &HashSet<u32>,
         processes: &HashSet<usize>,
     ) -> bool {
-        // A thread that waits for the subject does work of its own meanwhile.
+        // A thread that waits for the subject may run meanwhile.
         self.work.process_row(tid, time_ns).is_some_and(|row| processes.contains(&row))
             || self.work.at(tid, time_ns).is_some_and(|found| matched.contains(&found.subject) && !found.is_waited_for)
     }
