@@ -41,6 +41,8 @@ OTHER_COMMANDS = [
     ["compare", *RUNS],
     ["compare", "--boots", str(SAMPLES / "linux-boot.tar.xz")],
     ["gate", *RUNS, "--limit", "boot.total 5%"],
+    ["what-if", str(SAMPLES / "slow-boot.etl"), "--without", "SoundShaper"],
+    ["what-if", str(SAMPLES / "slow-sleep.etl"), "--without", "VpnClient"],
 ]
 # Documents that no sample produces.
 WITHOUT_SAMPLE = {"files", "linux_shutdown", "linux_suspend", "prefetch"}
