@@ -53,6 +53,7 @@ from ._recording import (
     suspend,
     tables,
     transitions,
+    what_if,
     why,
 )
 
@@ -90,6 +91,7 @@ __all__ = [
     "suspend",
     "tables",
     "transitions",
+    "what_if",
     "why",
 ]
 

@@ -222,6 +222,10 @@ class Recording:
         """Explains what a ``service``, ``process``, ``device``, ``thread`` or ``phase`` waited for."""
         return self._run("why", options)
 
+    def what_if(self, **options: Option) -> Answer:
+        """Predicts how long a transition would take after changes, such as ``without="SoundShaper"``."""
+        return self._run("what-if", options)
+
     def netboot(self, **options: Option) -> Answer:
         """Analyzes network boots, like ``onoff netboot``."""
         return self._run("netboot", options)
@@ -383,6 +387,12 @@ def suspend(paths: Paths, **options: Option) -> Transition:
 def why(paths: Paths, **options: Option) -> Answer:
     """Explains what a service, process, device, thread or phase waited for."""
     return _run_command("why", paths, options)
+
+
+def what_if(paths: Paths, **options: Option) -> Answer:
+    """Predicts how long a transition would take after changes: ``without``, ``pend``, ``ungroup``, ``delay``, ``disk``,
+    ``cpu``, ``processors``."""
+    return _run_command("what-if", paths, options)
 
 
 def info(paths: Paths) -> Answer:

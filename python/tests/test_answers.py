@@ -29,6 +29,7 @@ def program(*arguments):
         ("shutdown", "slow-shutdown.etl", {}),
         ("suspend", "slow-sleep.etl", {}),
         ("why", "slow-boot.etl", {"service": "SoundShaper"}),
+        ("what_if", "slow-boot.etl", {"without": ["SoundShaper", "LegacyScan"], "disk": "2x"}),
         ("netboot", "netboot-slow-link.pcap.xz", {}),
         ("firmware", "firmware-FBPT.bin.xz", {}),
         ("io", "four-byte-reads.csv.gz", {"by": ["process", "file"]}),
@@ -38,7 +39,7 @@ def program(*arguments):
 def test_result_matches_program_output(verb, sample, options):
     path = SAMPLES / sample
     flags = [f"--{name}={item}" for name, value in options.items() for item in (value if isinstance(value, list) else [value])]
-    code, printed, errors = program(verb, path, *flags, "--format", "json")
+    code, printed, errors = program(verb.replace("_", "-"), path, *flags, "--format", "json")
     assert code == 0, errors
     answer = getattr(onoff, verb)(path, **options)
     assert answer.to_dict() == json.loads(printed)

@@ -35,6 +35,7 @@ pub enum ParameterKind {
     Path,
     Paths,
     Text,
+    Texts,
     OneOf(&'static [&'static str]),
     /// A number from 1.
     Count,
@@ -176,6 +177,39 @@ pub const TOOLS: &[Tool] = &[
         )
     },
     tool(
+        "what-if",
+        "Predict how long the boot, shutdown or sleep would take after one or more changes, before making them. Names come from diagnose or why.",
+        &[
+            FILE,
+            Parameter::option(
+                "without",
+                "Remove these services, programs, drivers, units or scripts",
+                ParameterKind::Texts,
+            ),
+            Parameter::option(
+                "pend",
+                "Let these drivers return \"pending\", so that other devices start meanwhile",
+                ParameterKind::Texts,
+            ),
+            Parameter::option("ungroup", "Take these services out of their load-order group", ParameterKind::Texts),
+            Parameter::option(
+                "delay",
+                "Start these services or programs when the desktop is ready",
+                ParameterKind::Texts,
+            ),
+            Parameter::option("disk", "Speed of the disks, such as 4x", ParameterKind::Text),
+            Parameter::option("cpu", "Speed of the processors, such as 1.5x", ParameterKind::Text),
+            Parameter::option("processors", "Number of processors", ParameterKind::Count),
+            Parameter::option(
+                "transition",
+                "boot, shutdown or suspend (the default is the first), or suspend:2 for the second of several",
+                ParameterKind::Text,
+            ),
+            FORMAT,
+            BOOT,
+        ],
+    ),
+    tool(
         "compare",
         "Compare recordings of two configurations: what got slower or faster, and whether it is more than noise.",
         &[
@@ -260,7 +294,7 @@ impl Parameter {
         let description = self.description;
         match self.kind {
             ParameterKind::Path | ParameterKind::Text => json!({ "type": "string", "description": description }),
-            ParameterKind::Paths => {
+            ParameterKind::Paths | ParameterKind::Texts => {
                 json!({ "type": "array", "items": { "type": "string" }, "minItems": 1, "description": description })
             }
             ParameterKind::OneOf(words) => json!({ "type": "string", "enum": words, "description": description }),
@@ -291,6 +325,13 @@ impl Parameter {
                 resolved_paths.collect()
             }
             ParameterKind::Text => Ok(vec![value.as_str().ok_or_else(|| invalid("a string"))?.into()]),
+            ParameterKind::Texts => {
+                let texts =
+                    value.as_array().filter(|texts| !texts.is_empty()).ok_or_else(|| invalid("a list of strings"))?;
+                let texts =
+                    texts.iter().map(|text| Ok(text.as_str().ok_or_else(|| invalid("a list of strings"))?.into()));
+                texts.collect()
+            }
             ParameterKind::OneOf(words) => {
                 match value.as_str().and_then(|value| words.iter().find(|word| **word == value)) {
                     Some(word) => Ok(vec![(*word).into()]),

@@ -84,6 +84,13 @@ fn call_becomes_command_line() {
             "--"
         ]
     );
+    assert_eq!(
+        setup.command_line(
+            "what-if",
+            json!({ "file": "boot.etl", "without": ["A", "--output=b"], "disk": "4x", "processors": 8 })
+        ),
+        ["onoff", "what-if", "--without=A", "--without=--output=b", "--disk=4x", "--processors=8", "--", &file]
+    );
 }
 
 #[test]
@@ -130,6 +137,11 @@ fn invalid_calls_return_errors() {
         ("boot", json!({ "file": "boot.etl", "format": "svg" }), "boot: 'format' must be one of text, json"),
         ("boot", json!({ "file": "boot.etl", "output": "x" }), "boot: unknown parameter 'output'"),
         ("boot", json!({ "file": "boot.etl", "top": 0 }), "boot: 'top' must be a number from 1 to 1000000"),
+        (
+            "what-if",
+            json!({ "file": "boot.etl", "without": "SoundShaper" }),
+            "what-if: 'without' must be a list of strings",
+        ),
         (
             "compare",
             json!({ "baseline": [], "candidate": ["boot.etl"] }),
