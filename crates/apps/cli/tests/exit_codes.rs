@@ -101,7 +101,7 @@ fn help_and_version_succeed() {
         "",
         "boot",
         "shutdown",
-        "shutdown",
+        "suspend",
         "info",
         "events",
         "processes",
@@ -119,6 +119,28 @@ fn help_and_version_succeed() {
         assert!(help.contains(examples) && help.contains("Exit codes:"), "{verb}: {help}");
     }
     assert_eq!(folder.answer("--version"), concat!("onoff ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[cfg(unix)]
+#[test]
+fn signal_removes_unfinished_output() {
+    use std::os::unix::process::ExitStatusExt;
+    let folder = Folder::boot(SCENARIO);
+    folder.file("events.json", b"before");
+    let unfinished = || {
+        let entries = std::fs::read_dir(folder.path("")).unwrap();
+        entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".unfinished")).count()
+    };
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let mut child = folder.command("events boot.etl --format json -o events.json").spawn().unwrap();
+        while unfinished() == 0 {
+            assert_eq!(child.try_wait().unwrap(), None, "{name}: ended before the signal");
+        }
+        std::process::Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(number), "{name}");
+        assert_eq!(unfinished(), 0, "{name}");
+        assert_eq!(std::fs::read_to_string(folder.path("events.json")).unwrap(), "before", "{name}");
+    }
 }
 
 #[test]

@@ -280,11 +280,3 @@ fn writes_named_empty_tables_and_rejects_unknown() {
     assert_eq!((code, message.contains("boot.etl")), (64, true), "{message}");
     assert!(!folder.path("other").exists());
 }
-
-#[cfg(not(feature = "columnar"))]
-#[test]
-fn build_without_parquet_explains() {
-    let folder = Folder::boot("slow-boot.toml");
-    let (code, message) = folder.failure("export boot.etl --format parquet -o tables");
-    assert_eq!((code, message.contains("--features columnar") && message.contains("csv")), (64, true), "{message}");
-}

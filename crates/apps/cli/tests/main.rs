@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod book_answers;
+mod book_commands;
 mod boot_axis;
 mod compare;
 mod compare_netboot;

@@ -1,4 +1,4 @@
-//! Exports the tables of a recording as files: Parquet and Arrow (feature `columnar`), and CSV.
+//! Exports the tables of a recording as files: Parquet, Arrow and CSV.
 //!
 //! ```
 //! use onoff::Session;
@@ -23,13 +23,9 @@
 //! * The folder is either complete or absent, and never replaces anything.
 
 #![forbid(unsafe_code)]
-
-#[cfg(feature = "columnar")]
 mod arrow_file;
 mod comma_separated;
-#[cfg(feature = "columnar")]
 mod ordered_batches;
-#[cfg(feature = "columnar")]
 mod parquet_file;
 mod time_order;
 
@@ -63,10 +59,8 @@ const LARGE_TABLES: &[&[TableName]] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Parquet with Zstandard, delta-encoded times, and row groups in time order.
-    #[cfg(feature = "columnar")]
     Parquet,
     /// The Arrow file format (Feather 2) with Zstandard.
-    #[cfg(feature = "columnar")]
     Arrow,
     /// Comma-separated values with a header line. Times are integer nanoseconds; unknown values are empty.
     Csv,
@@ -77,9 +71,7 @@ impl Format {
     #[must_use]
     pub const fn extension(self) -> &'static str {
         match self {
-            #[cfg(feature = "columnar")]
             Self::Parquet => "parquet",
-            #[cfg(feature = "columnar")]
             Self::Arrow => "arrow",
             Self::Csv => "csv",
         }
@@ -200,9 +192,7 @@ fn write_table(
         let order = TimeOrder::from_view(view);
         let mut out = BufWriter::with_capacity(1 << 20, File::create(&path)?);
         match format {
-            #[cfg(feature = "columnar")]
             Format::Parquet => parquet_file::write(trace, name, &order, &mut out)?,
-            #[cfg(feature = "columnar")]
             Format::Arrow => arrow_file::write(trace, name, &order, &mut out)?,
             Format::Csv => comma_separated::write(trace, view, &order, &mut out)?,
         }

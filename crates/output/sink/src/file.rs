@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
+use crate::unfinished::Listed;
+
 /// The suffix of temporary files.
 const UNFINISHED: &str = ".unfinished";
 
@@ -19,9 +21,9 @@ pub struct OutputFile {
 #[derive(Debug)]
 enum Destination {
     /// A temporary file in the folder of the target, to be renamed.
-    SameFolder(NamedTempFile),
+    SameFolder(NamedTempFile, Listed),
     /// A temporary file in the folder of the target, for a target that must not exist.
-    New(NamedTempFile),
+    New(NamedTempFile, Listed),
     /// A temporary file elsewhere, to be copied: the target is writable, but its folder is not.
     OtherFolder(File),
     /// A terminal, a pipe or another device, written directly.
@@ -50,7 +52,10 @@ impl OutputFile {
             Err(error) => return Err(error),
         };
         let destination = match temporary_file(&target, existing.as_ref().map(fs::Metadata::permissions)) {
-            Ok(file) => Destination::SameFolder(file),
+            Ok(file) => {
+                let listed = Listed::new(file.path());
+                Destination::SameFolder(file, listed)
+            }
             Err(error) if existing.is_some() && is_read_only_folder(&error) => {
                 Destination::OtherFolder(tempfile::tempfile()?)
             }
@@ -71,12 +76,13 @@ impl OutputFile {
         let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
         // `tempfile` creates files that only their owner can read.
         let file = Builder::new().prefix(".onoff-").suffix(UNFINISHED).tempfile_in(folder)?;
-        Ok(Self { target, destination: Destination::New(file) })
+        let listed = Listed::new(file.path());
+        Ok(Self { target, destination: Destination::New(file, listed) })
     }
 
     fn file(&mut self) -> &mut File {
         match &mut self.destination {
-            Destination::SameFolder(file) | Destination::New(file) => file.as_file_mut(),
+            Destination::SameFolder(file, _) | Destination::New(file, _) => file.as_file_mut(),
             Destination::OtherFolder(file) | Destination::Device(file) => file,
         }
     }
@@ -87,7 +93,7 @@ impl OutputFile {
     /// The handle cannot be duplicated.
     pub fn writer(&self) -> io::Result<File> {
         match &self.destination {
-            Destination::SameFolder(file) | Destination::New(file) => file.as_file().try_clone(),
+            Destination::SameFolder(file, _) | Destination::New(file, _) => file.as_file().try_clone(),
             Destination::OtherFolder(file) | Destination::Device(file) => file.try_clone(),
         }
     }
@@ -99,13 +105,15 @@ impl OutputFile {
     pub fn commit(mut self) -> io::Result<()> {
         self.file().flush()?;
         match self.destination {
-            Destination::SameFolder(file) => match file.persist(&self.target) {
+            Destination::SameFolder(file, _listed) => match file.persist(&self.target) {
                 Ok(_) => Ok(()),
                 // A file that is a mount point, as in a container, can be written but not replaced.
                 Err(error) if cannot_be_replaced(&error.error) => copy(error.file.as_file(), &self.target),
                 Err(error) => Err(error.error),
             },
-            Destination::New(file) => file.persist_noclobber(&self.target).map(drop).map_err(|error| error.error),
+            Destination::New(file, _listed) => {
+                file.persist_noclobber(&self.target).map(drop).map_err(|error| error.error)
+            }
             Destination::OtherFolder(file) => copy(&file, &self.target),
             Destination::Device(_) => Ok(()),
         }

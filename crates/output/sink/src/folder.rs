@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempDir};
 
 use crate::file::resolve;
+use crate::unfinished::Listed;
 
 /// A folder that is being written. [`OutputFolder::commit`] moves it to its target; dropping it earlier leaves nothing
 /// behind. It never replaces anything except an empty folder.
@@ -14,6 +15,7 @@ use crate::file::resolve;
 pub struct OutputFolder {
     target: PathBuf,
     unfinished: TempDir,
+    listed: Listed,
 }
 
 impl OutputFolder {
@@ -30,7 +32,8 @@ impl OutputFolder {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         let unfinished = builder.tempdir_in(parent)?;
-        Ok(Self { target, unfinished })
+        let listed = Listed::new(unfinished.path());
+        Ok(Self { target, unfinished, listed })
     }
 
     /// Returns the temporary path of the folder.
@@ -53,6 +56,7 @@ impl OutputFolder {
         fs::rename(self.unfinished.path(), &self.target)?;
         // The temporary folder was renamed, so nothing is left to remove.
         let _ = self.unfinished.keep();
+        drop(self.listed);
         Ok(())
     }
 }

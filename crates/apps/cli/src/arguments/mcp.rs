@@ -20,14 +20,13 @@ Examples:
   onoff mcp recordings/   the command for an assistant's configuration
 
 The tools match the verbs: overview, boot, shutdown, suspend, netboot, firmware, io, diagnose, \
-why, list, compare, summary, info, explain. 'recordings' lists the files; 'guide' prints \
+why, list, what-if, compare, summary, info, explain. 'recordings' lists the files; 'guide' prints \
 the text of 'onoff guide'. The server is read-only and does not record. It rejects paths outside the folders. \
 Long answers come in parts, each with a handle for the next.
 
 Exit codes:
   0   the assistant closed the connection
   1   a folder could not be read, or the connection was lost
-  2   this program was built without the feature 'mcp'
   64  usage error")]
 pub struct McpArguments {
     /// Folders the server may read, including subfolders

@@ -39,7 +39,7 @@ pub fn resolve(arguments: ExportArguments) -> Result<Invocation, Failure> {
             })
         }
         ExportFormat::Parquet | ExportFormat::Arrow | ExportFormat::Csv => {
-            let options = ExportOptions { format: table_format(format)?, tables };
+            let options = ExportOptions { format: table_format(format), tables };
             Invocation::new(recording, destination, move |recording, destination| {
                 export_tables(recording, &options, destination)
             })
@@ -48,17 +48,11 @@ pub fn resolve(arguments: ExportArguments) -> Result<Invocation, Failure> {
     Ok(invocation.single_recording())
 }
 
-fn table_format(format: ExportFormat) -> Result<Format, Failure> {
+const fn table_format(format: ExportFormat) -> Format {
     match format {
-        #[cfg(feature = "columnar")]
-        ExportFormat::Parquet => Ok(Format::Parquet),
-        #[cfg(feature = "columnar")]
-        ExportFormat::Arrow => Ok(Format::Arrow),
-        #[cfg(not(feature = "columnar"))]
-        ExportFormat::Parquet | ExportFormat::Arrow => Err(Failure::usage(
-            "this onoff was built without Parquet and Arrow support: build it with '--features columnar', or use --format csv",
-        )),
-        _ => Ok(Format::Csv),
+        ExportFormat::Parquet => Format::Parquet,
+        ExportFormat::Arrow => Format::Arrow,
+        _ => Format::Csv,
     }
 }
 

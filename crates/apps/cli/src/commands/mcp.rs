@@ -1,19 +1,17 @@
 //! `onoff mcp`.
 
+use std::ffi::OsString;
+use std::panic::catch_unwind;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use onoff_mcp::folders::Folders;
+use onoff_mcp::{Assistant, server};
 
 use crate::failure::Failure;
 
 /// Serves the verbs as MCP tools for the recordings in `folders`.
-#[cfg(feature = "mcp")]
 pub fn run(folders: &[PathBuf]) -> Result<(), Failure> {
-    use std::ffi::OsString;
-    use std::panic::catch_unwind;
-    use std::sync::Arc;
-
-    use onoff_mcp::folders::Folders;
-    use onoff_mcp::{Assistant, server};
-
     let folders = Folders::new(folders).map_err(|error| Failure::Unreadable(error.to_string()))?;
     // A panic fails one call, not the server.
     let verb = |arguments: Vec<OsString>| match catch_unwind(|| crate::answer(arguments)) {
@@ -22,9 +20,4 @@ pub fn run(folders: &[PathBuf]) -> Result<(), Failure> {
     };
     let assistant = Assistant::new(folders, Arc::new(verb), super::guide::TEXT.to_owned());
     Ok(server::serve(assistant, env!("CARGO_PKG_VERSION"))?)
-}
-
-#[cfg(not(feature = "mcp"))]
-pub fn run(_: &[PathBuf]) -> Result<(), Failure> {
-    Err(Failure::no_data("this onoff was built without mcp: build it with '--features mcp', or use a release"))
 }
