@@ -170,17 +170,19 @@ def check_fix_first(onoff, facts, name, command, report, diagnosis, diagnosed, r
     fix = report["fix_first"]
     facts.add(command, fix_of(fix), "fix first of", name)
     facts.add("diagnose", fix_of(diagnosed["fix_first"]), "fix first of", name)
-    facts.add("diagnose", fix and [fix["name"], fix["cost_ns"]], "first subject of", name)
-    facts.add("summary", [row["subject"], row["subject_ns"]] if row["subject_ns"] is not None else None, "first subject of", name)
+    first = [fix["name"], fix["cost_ns"]] if fix else ["", None]
+    facts.add("diagnose", first, "first subject of", name)
+    facts.add("summary", [row["subject"], row["subject_ns"]], "first subject of", name)
     # A finding in a phase that two transitions share is listed once, possibly under the other transition.
     costs = [finding["cost_ns"] for finding in diagnosis["findings"] if finding["transition"] == name and finding["cost_ns"]]
     if costs:
-        facts.require(fix is not None and fix["cost_ns"] >= max(costs), f"{name}: a finding costs {max(costs)}, first is {fix_of(fix)}")
+        facts.require(fix is not None and (fix["cost_ns"] or 0) >= max(costs), f"{name}: a finding costs {max(costs)}, first is {fix_of(fix)}")
     if fix:
         facts.require(any(fix["title"] in line for line in headline), f"{name}: the page's headline lacks {fix['title']!r}")
+    if fix and fix["cost_ns"] is not None:
         text = " ".join(onoff.ask(command).split())
         facts.require(format_duration(fix["cost_ns"]) in text, f"{name}: {command} lacks the cost {format_duration(fix['cost_ns'])} of {fix['name']}")
-    else:
+    if not fix:
         facts.require(not any("Fix first" in line for line in headline), f"{name}: the page names something to fix first")
 
 

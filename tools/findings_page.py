@@ -38,8 +38,9 @@ ENDS = {
 INTRODUCTION = """\
 # Findings
 
-The rules of `onoff diagnose`. Each finding has a stable code; `onoff diagnose --explain CODE` prints the text below. The thresholds for
-findings are in `crates/answers/findings/src/thresholds.rs`, each with its source.
+The rules of `onoff diagnose`. Each finding has a stable code; `onoff diagnose --explain CODE` prints the text below. A service, driver,
+program, script, subscriber or unit is reported from 5 % of the transition on, at least 300 ms and at most 1 s; its times in all phases of the
+transition are added. The other thresholds are in `crates/answers/findings/src/thresholds.rs`, each with its source.
 
 The cost of a finding is the time that the critical path spent in its subject or in what the subject waited for, if context switches and
 ready threads were recorded. Otherwise it is an upper bound, marked `≤`: the time in which the subject ran in parallel with the critical path.

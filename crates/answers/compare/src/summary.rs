@@ -134,7 +134,7 @@ pub fn summary_rows(
                 .map(|(phase, duration_ns)| PhaseLength { phase: phase.name.as_str().to_owned(), duration_ns })
                 .collect(),
             phase_ns: longest.map(|(_, duration_ns)| duration_ns),
-            subject_ns: fix.as_ref().map(|fix| fix.cost_ns),
+            subject_ns: fix.as_ref().and_then(|fix| fix.cost_ns),
             subject_is_upper_bound: fix.as_ref().is_some_and(|fix| fix.is_upper_bound),
             subject_certainty: fix.as_ref().map(|fix| fix.certainty),
             subject: fix.map(|fix| fix.name).unwrap_or_default(),

@@ -332,8 +332,8 @@ pub struct FixFirst {
     pub name: String,
     /// The phase it made longer; `None` if the finding is not about a single phase.
     pub phase: Option<String>,
-    /// Cost, ns.
-    pub cost_ns: i64,
+    /// Cost, ns; `None` if unknown.
+    pub cost_ns: Option<i64>,
     /// True if the cost is an upper bound, because the work ran in parallel with other work.
     pub is_upper_bound: bool,
     pub certainty: Certainty,
@@ -341,22 +341,46 @@ pub struct FixFirst {
     pub title: String,
 }
 
+/// The time of a culprit in one phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CulpritPhase {
+    pub phase: String,
+    /// Time of the culprit in the phase, ns.
+    pub ns: i64,
+    /// Length of the phase, ns.
+    pub phase_ns: i64,
+}
+
 /// A subject that made a transition slow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Culprit {
+    /// The phase in which it took the most time.
     pub phase: String,
     /// Length of the phase, ns; only the recorded part if `is_truncated`.
     pub phase_ns: i64,
+    /// All phases in which it took time, longest first. Adds up to the time of `entry`.
+    pub phases: Vec<CulpritPhase>,
     /// True if the recording ended before the phase did.
     pub is_truncated: bool,
     /// How the phase was divided.
     pub measure: AccountMeasure,
-    /// The subject, its time and what it did. The members of a relay share one entry.
+    /// The subject, its time in all phases and what it did. The members of a relay share one entry.
     pub entry: AccountEntry,
     /// Names of the members of a relay.
     pub members: Vec<String>,
     /// True for a part of the system that is involved in every transition: its phase took longer than usual, and
     /// nothing else explains it.
     pub is_system: bool,
+}
+
+impl Culprit {
+    /// True if `fix` is about this culprit.
+    #[must_use]
+    pub fn is_about(&self, fix: &FixFirst) -> bool {
+        self.entry.name == fix.name
+            && fix.phase.as_deref() == Some(self.phase.as_str())
+            && fix.cost_ns.is_none_or(|ns| self.entry.ns == ns)
+    }
 }

@@ -15,6 +15,7 @@ pub mod reason;
 pub mod recording;
 pub mod rule;
 pub mod scope;
+pub mod significance;
 pub mod transition_kind;
 
 pub use interval::Interval;

@@ -2,7 +2,9 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use onoff_blame::account::{AccountedPhase, Culprit, FixFirst, accounts_from_waits, culprits};
+use onoff_blame::account::{
+    AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, FixFirst, accounts_from_waits, culprits_of,
+};
 use onoff_blame::waits::{self, Waits};
 use onoff_evidence::missing_evidence::MissingEvidence;
 use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, TableSet, Trace};
@@ -59,11 +61,14 @@ pub struct DiagnosedTransition {
     pub duration_ns: Option<i64>,
     /// Lower bound of the duration, ns; equal to the duration if that is known.
     pub at_least_ns: i64,
-    /// The most expensive finding about the transition; `None` if no finding has a cost.
+    /// The most expensive finding about the transition, the first in the list of findings; `None` without findings.
     pub fix_first: Option<FixFirst>,
     /// Subjects that made the transition slow, from the accounts of its phases.
     #[serde(skip)]
     pub culprits: Vec<Culprit>,
+    /// Names of the services and units that the transition waited for.
+    #[serde(skip)]
+    pub waited_for: Vec<String>,
     /// Duration of a modern standby from entry to exit, ns; no event separates suspend and resume from the rest. `None`
     /// for other transitions, or if the entry or the exit was not recorded.
     pub standby_ns: Option<i64>,
@@ -143,6 +148,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         at_least_ns: trace.length_ns(),
         fix_first: None,
         culprits: Vec::new(),
+        waited_for: Vec::new(),
         standby_ns: None,
     };
     let absences = user_absences(trace);
@@ -163,6 +169,7 @@ impl DiagnosedTransition {
             at_least_ns: transition.total_at_least_ns,
             fix_first: None,
             culprits: Vec::new(),
+            waited_for: Vec::new(),
             standby_ns: transition.phase(PhaseName::Standby).and_then(|phase| phase.duration_ns),
         }
     }
@@ -207,6 +214,19 @@ fn accounts_of_phases(accounts: &[AccountedPhase], phases: &[Phase]) -> Vec<Acco
             .any(|phase| phase.name.as_str() == accounted.phase && phase.start_ns == Some(accounted.account.start_ns))
     };
     accounts.iter().filter(is_selected).cloned().collect()
+}
+
+/// Returns the names of the services and units on the critical path of these phases.
+fn waited_for(accounts: &[AccountedPhase]) -> Vec<String> {
+    let on_path = accounts.iter().filter(|phase| phase.account.measure == AccountMeasure::CriticalPath);
+    let entries = on_path.flat_map(|phase| &phase.account.entries);
+    let mut names: Vec<String> = entries
+        .filter(|entry| matches!(entry.kind, AccountSubjectKind::Service | AccountSubjectKind::Unit))
+        .map(|entry| entry.name.clone())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// Services hosted by the process with this id at `time_ns`.
@@ -285,8 +305,15 @@ impl Run {
                 })
             }
         };
+        diagnosed.culprits = culprits_of(accounts, diagnosed.at_least_ns);
+        if let Some(fix) = &fix_first
+            && let Some(culprit) = diagnosed.culprits.iter_mut().find(|culprit| culprit.is_about(fix))
+        {
+            // The rule may know less about the subject than the account.
+            culprit.entry.certainty = culprit.entry.certainty.and(fix.certainty);
+        }
         diagnosed.fix_first = fix_first;
-        diagnosed.culprits = culprits(accounts);
+        diagnosed.waited_for = waited_for(accounts);
         self.diagnosis.transitions.push(diagnosed);
     }
 
@@ -298,7 +325,7 @@ impl Run {
         accounts: &[AccountedPhase],
         run: impl Fn(Check) -> Option<Outcome>,
     ) -> Option<FixFirst> {
-        let culprits = culprits(accounts);
+        let culprits = culprits_of(accounts, transition.at_least_ns);
         let previous_count = self.diagnosis.findings.len();
         self.active.clear();
         for rule in RULES {
@@ -325,14 +352,14 @@ impl Run {
         let new_findings = self.diagnosis.findings.split_off(previous_count);
         let images = Images::new(trace);
         let hosted = |pid: u32, time_ns: i64| services_of(trace, &images, pid, time_ns);
-        let mut merged = Attribution { phases: accounts, services_of: &hosted }.merge(new_findings);
+        let mut merged = Attribution::new(accounts, &hosted).merge(new_findings);
         merged.retain(|finding| finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns));
         for finding in &mut merged {
             self.bound_by_parallel(finding);
             finding.severity = severity(finding.cost_ns, transition.at_least_ns);
         }
         merged.sort_by(by_cost);
-        let fix_first = merged.first().and_then(RuleFinding::fix_first);
+        let fix_first = merged.first().map(RuleFinding::fix_first);
         self.diagnosis.findings.append(&mut merged);
         fix_first
     }

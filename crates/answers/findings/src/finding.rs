@@ -103,6 +103,8 @@ pub struct RuleFinding {
     /// The finding, as a sentence without a period.
     pub title: String,
     pub subject: FindingSubject,
+    /// Names of the subjects of a chain, in order of time; empty for a single subject.
+    pub members: Vec<String>,
     /// Cost, ns; `None` if unknown.
     pub cost_ns: Option<i64>,
     /// How the cost was determined.
@@ -131,6 +133,7 @@ impl RuleFinding {
             severity: FindingSeverity::Note,
             title: title.into(),
             subject,
+            members: Vec::new(),
             cost_ns: None,
             cost_basis: CostBasis::Unknown,
             certainty: Certainty::Measured,
@@ -142,24 +145,34 @@ impl RuleFinding {
         }
     }
 
-    /// Summary for the transition's report if this is the finding to fix first; `None` if its cost is unknown.
+    /// Summary for the transition's report if this is the finding to fix first.
     #[must_use]
-    pub fn fix_first(&self) -> Option<FixFirst> {
-        Some(FixFirst {
+    pub fn fix_first(&self) -> FixFirst {
+        FixFirst {
             code: self.code,
             name: self.subject.name.clone(),
             phase: self.phase.clone(),
-            cost_ns: self.cost_ns.filter(|&ns| ns > 0)?,
-            is_upper_bound: self.cost_basis != CostBasis::CriticalPath,
+            cost_ns: self.cost_ns,
+            is_upper_bound: self.cost_basis == CostBasis::AtMost,
             certainty: self.certainty,
             title: self.title.clone(),
-        })
+        }
     }
 
     #[must_use]
     pub const fn cost(mut self, cost: Cost) -> Self {
         self.cost_ns = cost.ns;
         self.cost_basis = cost.basis;
+        self
+    }
+
+    /// Names the subjects of a chain. A single subject is no chain.
+    #[must_use]
+    pub fn members<I: IntoIterator<Item: Into<String>>>(mut self, names: I) -> Self {
+        self.members = names.into_iter().map(Into::into).collect();
+        if self.members.len() == 1 {
+            self.members.clear();
+        }
         self
     }
 

@@ -3,13 +3,16 @@
 //! "The paper" is Microsoft's *Windows On/Off Transition Performance Analysis* (2011); "the embedded paper" is
 //! *Improving Performance in Windows Embedded Standard 7*. Thresholds marked *chosen* are in neither: they are low
 //! enough to report what is worth changing, and high enough for a healthy computer to have no findings.
+//!
+//! Services, drivers, programs, scripts, subscribers and units have no threshold of their own: they are reported from
+//! [`onoff_evidence::significance::min_cause_ns`], a share of the transition. A rule with a lower threshold here
+//! applies the lower of the two.
 
 const MS: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MS;
 
-/// Findings that cost less are noise and are dropped. Chosen: table 5 of the paper has two runs of one unchanged
-/// computer that differ by 274 ms.
-pub const NOISE_NS: i64 = 300 * MS;
+/// Findings that cost less are noise and are dropped.
+pub const NOISE_NS: i64 = onoff_evidence::significance::NOISE_NS;
 
 /// Minimum cost of a high-severity finding, whatever the length of the transition. Chosen.
 pub const HIGH_NS: i64 = 5 * SECOND;
@@ -25,10 +28,6 @@ pub const MODERATE_PERCENT: f64 = 5.0;
 pub const NOT_PENDED_NS: i64 = 700 * MS;
 /// Minimum initialization time of a slow boot-start driver. Chosen.
 pub const BOOT_DRIVER_NS: i64 = 500 * MS;
-/// Minimum load time of a slow driver: image plus entry routine. Chosen.
-pub const DRIVER_LOAD_NS: i64 = SECOND;
-/// Minimum total start time of a slow USB device. The embedded paper mentions USB devices but gives no limit: chosen.
-pub const USB_DEVICE_NS: i64 = SECOND;
 
 /// Normal maximum for the OS loader. The paper: "the OSLoader phase is generally less than 3 seconds long".
 pub const OS_LOADER_NS: i64 = 3 * SECOND;
@@ -55,8 +54,6 @@ pub const SMALL_READ_BYTES: u64 = 64 << 10;
 /// Minimum number of small reads to determine the disk type. Chosen.
 pub const MIN_SMALL_READS: usize = 16;
 
-/// Minimum start time of a slow service. The paper calls 6 s "usually unacceptable"; 1 s is chosen.
-pub const SERVICE_START_NS: i64 = SECOND;
 /// Minimum number of services in a chain. Chosen.
 pub const MIN_CHAIN_SERVICES: usize = 3;
 /// Minimum duration of a chain of services. Chosen.
@@ -74,8 +71,6 @@ pub const LATER_SERVICES_NS: i64 = SECOND;
 pub const SCRIPT_NS: i64 = 500 * MS;
 /// Minimum duration of slow policy processing. Chosen.
 pub const POLICY_NS: i64 = 3 * SECOND;
-/// Minimum duration of a slow logon subscriber. Chosen.
-pub const SUBSCRIBER_NS: i64 = SECOND;
 /// Minimum total duration of network file operations. Chosen.
 pub const NETWORK_FILES_NS: i64 = 500 * MS;
 
@@ -87,8 +82,6 @@ pub const HOG_NS: i64 = 2 * SECOND;
 
 /// Minimum disk time of a background process during shell startup. Chosen.
 pub const BACKGROUND_DISK_NS: i64 = 500 * MS;
-/// Minimum CPU plus disk time of antimalware software during shell startup. Chosen.
-pub const ANTIVIRUS_NS: i64 = SECOND;
 /// Minimum time of shell reads from one folder. Chosen.
 pub const FOLDER_READS_NS: i64 = 2 * SECOND;
 /// Minimum share of the shell's start for reads from one folder. Chosen.
@@ -122,8 +115,6 @@ pub const DPC_NS: i64 = 10 * MS;
 /// Upper end of the normal range per phase; see the account for the source.
 pub const PHASE_LIMITS_NS: [(&str, i64); 4] = onoff_blame::account::MAX_NORMAL_PHASE_NS;
 
-/// Minimum time on the critical path of a slow unit. Chosen.
-pub const UNIT_NS: i64 = SECOND;
 /// Minimum time to unlock an encrypted volume. Source: cryptsetup(8), `--iter-time`: deriving a key takes 2 s on the
 /// computer where it was created.
 pub const ENCRYPTED_VOLUME_NS: i64 = 2 * SECOND;
@@ -162,8 +153,6 @@ pub const FIRMWARE_RESUME_NS: i64 = SECOND;
 
 /// Minimum exit time of a slow application at shutdown. Chosen.
 pub const APPLICATION_EXIT_NS: i64 = 500 * MS;
-/// Minimum stop time of a slow service. Chosen.
-pub const SERVICE_STOP_NS: i64 = SECOND;
 /// Minimum total flush time of a process at shutdown. Chosen.
 pub const FLUSH_NS: i64 = 100 * MS;
 

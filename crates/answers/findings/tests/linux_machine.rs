@@ -109,7 +109,7 @@ fn reports_known_waits_with_and_without_trace() {
         assert_eq!(finding_of(&journal, code, unit, length_us).cost_basis, CostBasis::AtMost);
         // A short one, and a long one that nothing waits for.
         for played in [
-            with(LinuxUnit::new(unit).sleep_ms(600)).simulate_boot(),
+            with(LinuxUnit::new(unit).sleep_ms(150)).simulate_boot(),
             LinuxMachine::healthy()
                 .unit(LinuxUnit::new(unit).sleep_ms(9_000).trigger("dbus.service", 50))
                 .simulate_boot(),
@@ -131,7 +131,7 @@ fn reports_slow_unit_on_path_but_not_parallel_one() {
         finding_of(&diagnosis, "linux/unit-slow", "slow.service", played.truth.start("slow.service").duration_us());
         assert_eq!(codes(&diagnosis).len(), 1);
     }
-    let quick = with(LinuxUnit::new("quick.service").sleep_ms(800)).simulate_boot();
+    let quick = with(LinuxUnit::new("quick.service").sleep_ms(200)).simulate_boot();
     for diagnosis in both(&quick) {
         silent(&diagnosis, "linux/unit-slow");
     }
@@ -323,7 +323,7 @@ fn reports_slow_initcall_and_module_with_and_without_trace() {
         assert!(findings.iter().any(|&(name, cs)| name == "slow_init" && cs == 250), "{findings:?}");
         assert!(findings.iter().any(|&(name, cs)| name.starts_with("slow_mod") && cs == 300), "{findings:?}");
     }
-    let quick = LinuxMachine::healthy().initcall(Initcall::new("quick_init").sleep_ms(400)).simulate_boot();
+    let quick = LinuxMachine::healthy().initcall(Initcall::new("quick_init").sleep_ms(200)).simulate_boot();
     for diagnosis in both(&quick) {
         silent(&diagnosis, "linux/driver-slow");
     }
@@ -391,7 +391,7 @@ fn reports_unit_slow_to_stop_or_killed() {
         assert!(finding.title.contains("systemd killed it after"), "{}", finding.title);
     }
     // Slow to start, fast to stop.
-    let decoy = with(LinuxUnit::new("slow.service").sleep_ms(900).stop_ms(700)).simulate_shutdown();
+    let decoy = with(LinuxUnit::new("slow.service").sleep_ms(5_000).stop_ms(100)).simulate_shutdown();
     for diagnosis in both(&decoy) {
         silent(&diagnosis, "linux/unit-slow-to-stop");
     }

@@ -85,20 +85,20 @@ const CASES: &[RuleCase] = &[
             let slow = Initcall::new("slow_init").sleep_ms(2_500);
             (LinuxMachine::healthy().initcall(slow).simulate_boot(), "slow_init", Some(2_500_000))
         },
-        negative: || LinuxMachine::healthy().initcall(Initcall::new("quick_init").sleep_ms(400)).simulate_boot(),
+        negative: || LinuxMachine::healthy().initcall(Initcall::new("quick_init").sleep_ms(200)).simulate_boot(),
         // A program with the same name as a driver.
         decoy: || takes("slow_init.service", 2_500),
     },
     RuleCase {
         code: "linux/encrypted-volume-wait",
         positive: || waits("systemd-cryptsetup@root.service"),
-        negative: || takes("systemd-cryptsetup@root.service", 600),
+        negative: || takes("systemd-cryptsetup@root.service", 150),
         decoy: || takes("cryptsetup-report.service", 3_000),
     },
     RuleCase {
         code: "linux/file-system-check",
         positive: || waits("systemd-fsck@dev-disk-by\\x2duuid-7.service"),
-        negative: || takes("systemd-fsck@dev-disk-by\\x2duuid-7.service", 600),
+        negative: || takes("systemd-fsck@dev-disk-by\\x2duuid-7.service", 150),
         decoy: || takes("fsck-report.service", 3_000),
     },
     RuleCase {
@@ -150,7 +150,7 @@ const CASES: &[RuleCase] = &[
     RuleCase {
         code: "linux/modules-load-slow",
         positive: || waits("systemd-modules-load.service"),
-        negative: || takes("systemd-modules-load.service", 600),
+        negative: || takes("systemd-modules-load.service", 150),
         // A module that udev loads for a device.
         decoy: || {
             LinuxMachine::healthy()
@@ -178,14 +178,14 @@ const CASES: &[RuleCase] = &[
     RuleCase {
         code: "linux/network-wait",
         positive: || waits("systemd-networkd-wait-online.service"),
-        negative: || takes("systemd-networkd-wait-online.service", 600),
+        negative: || takes("systemd-networkd-wait-online.service", 150),
         // The service that configures the network, not the one that waits for it.
         decoy: || takes("systemd-networkd.service", 3_000),
     },
     RuleCase {
         code: "linux/random-seed-wait",
         positive: || waits("systemd-random-seed.service"),
-        negative: || takes("systemd-random-seed.service", 600),
+        negative: || takes("systemd-random-seed.service", 150),
         decoy: || takes("random-report.service", 3_000),
     },
     RuleCase {
@@ -198,7 +198,7 @@ const CASES: &[RuleCase] = &[
     RuleCase {
         code: "linux/selinux-relabel",
         positive: || waits("selinux-autorelabel.service"),
-        negative: || takes("selinux-autorelabel.service", 600),
+        negative: || takes("selinux-autorelabel.service", 150),
         // The unit that only requests relabeling at the next boot.
         decoy: || takes("selinux-autorelabel-mark.service", 3_000),
     },
@@ -240,7 +240,7 @@ const CASES: &[RuleCase] = &[
     RuleCase {
         code: "linux/udev-settle",
         positive: || waits("systemd-udev-settle.service"),
-        negative: || takes("systemd-udev-settle.service", 600),
+        negative: || takes("systemd-udev-settle.service", 150),
         decoy: || takes("udev-report.service", 3_000),
     },
     RuleCase {
@@ -272,7 +272,7 @@ const CASES: &[RuleCase] = &[
     RuleCase {
         code: "linux/unit-slow",
         positive: || waits("slow.service"),
-        negative: || takes("quick.service", 800),
+        negative: || takes("quick.service", 200),
         // Nothing waits for it.
         decoy: || {
             let unit = LinuxUnit::new("parallel.service").sleep_ms(9_000).trigger("dbus.service", 10);
@@ -286,7 +286,7 @@ const CASES: &[RuleCase] = &[
             let length_us = played.truth.stop("slow.service").duration_us();
             (played, "slow.service", Some(length_us))
         },
-        negative: || with(LinuxUnit::new("quick.service").cpu_ms(20).stop_ms(700)).simulate_shutdown(),
+        negative: || with(LinuxUnit::new("quick.service").cpu_ms(20).stop_ms(200)).simulate_shutdown(),
         // Slow to start, fast to stop.
         decoy: || with(LinuxUnit::new("slow.service").sleep_ms(5_000).stop_ms(100)).simulate_shutdown(),
     },

@@ -69,9 +69,21 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, failures: &mut Ve
     if !(if is_first { names_culprit(&text) } else { names_fix }) {
         fail(format!("{verb} does not say {duration_text}, or what to fix first"));
     }
-    let why_text = folder.answer(&format!("why boot.etl --phase {phase}"));
-    if !names_culprit(&why_text) {
-        fail(format!("why says {:?}", why_text.lines().next()));
+    let phases: Vec<(&str, i64)> = first["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| (part["phase"].as_str().unwrap(), part["ns"].as_i64().unwrap()))
+        .collect();
+    if phases.iter().map(|(_, ns)| ns).sum::<i64>() != ns {
+        fail(format!("the phases have {phases:?}"));
+    }
+    for &(phase, ns) in &phases {
+        let why_text = folder.answer(&format!("why boot.etl --phase {phase}"));
+        let duration_text = Duration::from_ns(ns).to_string();
+        if !why_text.lines().any(|line| line.contains(name) && line.contains(&duration_text)) {
+            fail(format!("why says {:?} about {phase}", why_text.lines().next()));
+        }
     }
 
     let option = transition.replace(' ', ":");
@@ -79,10 +91,16 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, failures: &mut Ve
     let baseline: Value = serde_json::from_slice(&std::fs::read(folder.path("baseline.json")).unwrap()).unwrap();
     let measures = baseline["runs"][0]["measures"].as_array().unwrap();
     let accounts_of = |name: &str| {
-        let is_account = |measure: &&Value| measure["category"] == "account" && measure["phase"] == phase;
+        let is_account = |measure: &&Value| {
+            measure["category"] == "account" && phases.iter().any(|(phase, _)| measure["phase"] == *phase)
+        };
         measures.iter().filter(is_account).filter(|measure| measure["subject"]["name"] == name).collect::<Vec<&Value>>()
     };
-    let attributed_ns = |member: &str| accounts_of(member).first()?["value"].as_i64();
+    let attributed_ns = |member: &str| -> Option<i64> {
+        let accounts = accounts_of(member);
+        let times = accounts.iter().filter_map(|account| account["value"].as_i64());
+        (!accounts.is_empty()).then(|| times.take(phases.len()).sum())
+    };
     // Time is not attributed to disks, but to what waited for them.
     let disk_wait_ns = |reader: &str| -> i64 {
         let accounts = accounts_of(reader).into_iter();
@@ -105,6 +123,72 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, failures: &mut Ve
         fail(format!("compare has {compared_ns:?}"));
     }
     true
+}
+
+/// Returns the data of the interactive page.
+fn page_data(folder: &Folder) -> Value {
+    folder.answer("view boot.etl --output page.html");
+    let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
+    let (_, data) = page.split_once("id=\"page-data\">").unwrap();
+    serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// Checks that `summary`, the page, and the first lines of the verb name the subject that `diagnose` names first, and say
+/// whether it is inferred. Returns false if `diagnose` has no finding about the transition.
+fn check_first(folder: &Folder, transition: &str, diagnosis: &Value, failures: &mut Vec<String>) -> bool {
+    let findings = diagnosis["findings"].as_array().unwrap();
+    let Some(first) = findings.iter().find(|finding| finding["transition"] == transition) else { return false };
+    let (verb, number) = transition.split_once(' ').unwrap_or((transition, "1"));
+    let index = number.parse::<usize>().unwrap() - 1;
+    let (subject, title) = (first["subject"]["name"].as_str().unwrap(), first["title"].as_str().unwrap());
+    // A finding about the whole transition has no subject.
+    let subject = if subject.is_empty() { title } else { subject };
+    let summary = json(folder, "summary boot.etl --format json").unwrap();
+    let rows: Vec<&Value> =
+        summary["rows"].as_array().unwrap().iter().filter(|row| row["transition"] == verb).collect();
+    let row = rows[index];
+    if row["subject"] != first["subject"]["name"] || row["subject_ns"] != first["cost_ns"] {
+        failures.push(format!("{transition}: diagnose names {subject}, summary {}", row["subject"]));
+    }
+    let mut check = |place: &str, text: String| {
+        if !text.contains(subject) {
+            failures.push(format!("{transition}: diagnose names {subject}, {place} says {text:?}"));
+        }
+        if first["certainty"] == "inferred" && !text.contains("inferred") {
+            failures.push(format!("{transition}: {subject} is inferred, {place} says {text:?}"));
+        }
+    };
+    let page = page_data(folder);
+    let shown = page["recordings"][0]["transitions"].as_array().unwrap();
+    if let Some(shown) = shown.iter().filter(|shown| shown["kind"] == verb).nth(index) {
+        let lines = shown["headline"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
+        // The line after the duration.
+        check("page", lines.take(2).collect::<Vec<_>>().join("\n"));
+    }
+    let option = if verb == "suspend" { format!(" --transition {number}") } else { String::new() };
+    let text = folder.answer(&format!("{verb} boot.etl{option}"));
+    check(verb, text.split("\n\n").next().unwrap().to_owned());
+    true
+}
+
+#[test]
+fn summary_page_and_verbs_name_first_finding() {
+    let mut failures = Vec::new();
+    let mut checked = 0;
+    for name in expectations::all().into_keys() {
+        let folder = Folder::boot(&format!("{name}.toml"));
+        let diagnosis = json(&folder, "diagnose boot.etl --format json").unwrap();
+        for transition in diagnosis["transitions"].as_array().unwrap() {
+            let previous_count = failures.len();
+            let transition = transition["name"].as_str().unwrap();
+            checked += u32::from(check_first(&folder, transition, &diagnosis, &mut failures));
+            for failure in failures.iter_mut().skip(previous_count) {
+                *failure = format!("{name}: {failure}");
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(checked >= 60, "{checked}");
 }
 
 #[test]

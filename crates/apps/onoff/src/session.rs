@@ -296,10 +296,15 @@ fn windows_boot(
     Ok(Boot::Windows(Box::new(add_diagnosis(report, &diagnose(trace, diagnosis_options)))))
 }
 
-/// Adds the culprits and the first fix to the transition.
+/// Adds the culprits and the first fix to the transition, and marks the units that it waited for.
 fn add_diagnosis<D>(transition: Transition<D>, diagnosis: &Diagnosis) -> Transition<D> {
     let Some(result) = diagnosis.transition(transition.kind, transition.number) else { return transition };
-    Transition { culprits: result.culprits.clone(), fix_first: result.fix_first.clone(), ..transition }
+    let mut transition =
+        Transition { culprits: result.culprits.clone(), fix_first: result.fix_first.clone(), ..transition };
+    for unit in &mut transition.units {
+        unit.on_path |= result.waited_for.iter().any(|name| name.eq_ignore_ascii_case(&unit.name));
+    }
+    transition
 }
 
 fn add_diagnosis_to_all<D>(

@@ -87,7 +87,7 @@ impl LoadedRecording {
         for (_, account) in &accounts {
             account_slices.extend(account.entries.iter().filter(|entry| entry.kind.is_attributable()).flat_map(
                 |entry| {
-                    let label = account_text::subject(entry);
+                    let label = account_text::subject(entry, &account.entries);
                     entry.intervals.iter().map(move |interval| {
                         LaneSlice::new(interval.start_ns, interval.end_ns, label.clone(), Tone::Initialize)
                     })

@@ -347,15 +347,14 @@ fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosi
         ns => format!(", and {} waiting for someone to log on", duration(ns)),
     };
     let mut lines = vec![format!("{}: {length}{user_wait}.", page.title)];
+    // What to fix comes before the longest phase, which may have another cause.
+    lines.extend(diagnosed.and_then(|diagnosed| diagnosed.fix_first.as_ref()).map(fix_first::sentence));
     let longest_placed = page.phases.iter().filter(|phase| is_work(phase)).max_by_key(|phase| took_ns(phase));
     let counted = longest_counted(transition).filter(|&(_, ns)| longest_placed.is_none_or(|phase| took_ns(phase) < ns));
     if let Some((name, ns)) = counted {
         lines.push(format!("Longest phase: {name}, {}.", duration(ns)));
     } else if let Some(phase) = longest_placed {
         lines.push(format!("Longest phase: {}, {}.", phase.title, duration(took_ns(phase))));
-    }
-    if let Some(fix) = diagnosed.and_then(|diagnosed| diagnosed.fix_first.as_ref()) {
-        lines.push(fix_first::sentence(fix));
     }
     lines
 }

@@ -19,7 +19,7 @@ pub(crate) fn account_entries(account: &PhaseAccount) -> Vec<PageAccountEntry> {
         .iter()
         .take(MAX_ROWS)
         .map(|entry| PageAccountEntry {
-            subject: account_text::subject(entry),
+            subject: account_text::subject(entry, &account.entries),
             kind: account_text::kind(entry.kind).to_owned(),
             ns: entry.ns,
             actions: account_text::actions(entry),

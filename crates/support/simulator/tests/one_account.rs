@@ -1,12 +1,12 @@
 //! Invariants of the accounts of any recording, however damaged: parts sum to their phase, and findings take their
-//! cost, subject and phase from one entry.
+//! cost, subject and phase from one subject.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 
 use onoff_blame::account::{
-    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, MIN_RELAY_MEMBER_NS, PhaseAccount, VIDEO_DRIVERS,
-    accounts, culprits,
+    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, PhaseAccount, VIDEO_DRIVERS, accounts, culprits,
+    subject_times,
 };
 use onoff_blame::waits::PathOptions;
 use onoff_blame::why::{ExplainedInterval, WhyQuestion, WhyTarget, why};
@@ -14,6 +14,7 @@ use onoff_files::Options;
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::finding::{CostBasis, FindingSubjectKind};
+use onoff_findings::thresholds::NOISE_NS;
 use onoff_simulator::Scenario;
 use onoff_testkit::real_recordings;
 use onoff_trace::{
@@ -55,7 +56,8 @@ fn assert_sums(name: &str, phases: &[AccountedPhase]) {
     }
 }
 
-/// Checks that every finding has a subject, and that its cost equals one entry of its phase's account or one culprit.
+/// Checks that every finding has a subject, and that its cost equals one entry of its phase's account, one culprit, or
+/// the subject's time in all phases.
 fn errors_of_findings(name: &str, trace: &Trace) -> Vec<String> {
     let mut errors = Vec::new();
     let accounts_by_kind = [TransitionKind::Boot, TransitionKind::Shutdown, TransitionKind::Suspend]
@@ -106,12 +108,29 @@ fn errors_of_findings(name: &str, trace: &Trace) -> Vec<String> {
             entries().filter(|entry| is_subject(&entry.name) && entry.ns >= min_ns).map(|entry| entry.ns).sum()
         };
         // A short-lived process is not a member of the relay, even if another process of the same program is.
-        let is_chain = [0, MIN_RELAY_MEMBER_NS].into_iter().any(|min_ns| sum_of_chain(min_ns) == cost_ns);
-        if cost_ns > 0 && !is_entry && !is_culprit && !is_chain {
+        let is_chain = [0, NOISE_NS].into_iter().any(|min_ns| sum_of_chain(min_ns) == cost_ns);
+        let is_total = transitions_of(phases).iter().any(|phases| {
+            let phases: Vec<&AccountedPhase> = phases.iter().collect();
+            let mut subjects = subject_times(&phases).into_iter();
+            subjects.any(|subject| subject.ns == cost_ns && is_subject(&subject.entries[0].1.name))
+        });
+        if cost_ns > 0 && !is_entry && !is_culprit && !is_chain && !is_total {
             report(&format!("no entry of {phase} has {cost_ns} ns"));
         }
     }
     errors
+}
+
+/// Splits the phases of one kind by transition: each begins with a phase that the previous one already has.
+fn transitions_of(phases: &[AccountedPhase]) -> Vec<Vec<AccountedPhase>> {
+    let mut transitions: Vec<Vec<AccountedPhase>> = Vec::new();
+    for phase in phases {
+        match transitions.last_mut().filter(|last| last.iter().all(|other| other.phase != phase.phase)) {
+            Some(last) => last.push(phase.clone()),
+            None => transitions.push(vec![phase.clone()]),
+        }
+    }
+    transitions
 }
 
 /// Returns the number of phases, and the differences of more than 1 ms between `onoff why` for all phases and for a

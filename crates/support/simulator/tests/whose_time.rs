@@ -143,6 +143,38 @@ fn many_fast_files_are_attributed_to_their_disk() {
     assert_eq!(culprits_and_findings(&files("9ms")), [vec![], vec![]]);
 }
 
+/// The times are those of the scenarios' texts: sleeps of a service, and waits for a driver after each read.
+#[test]
+fn causes_count_over_all_phases() {
+    let parts_of = |name: &str, subject: &str| {
+        let trace = simulate_named(name).0;
+        let [found, findings] = culprits_and_findings(&trace);
+        assert_eq!(found, findings, "{name}");
+        assert_eq!((found.len(), found[0].0.as_str()), (1, subject), "{name}: {found:?}");
+        let culprit = culprits(&accounts(&trace, None)).remove(0);
+        assert_eq!(culprit.phases.iter().map(|part| part.ns).sum::<i64>(), culprit.entry.ns, "{name}");
+        assert_eq!(culprit.entry.actions.iter().map(|share| share.ns).sum::<i64>(), culprit.entry.ns, "{name}");
+        let mut parts: Vec<(String, i64)> = culprit.phases.into_iter().map(|part| (part.phase, part.ns / MS)).collect();
+        parts.sort();
+        parts
+    };
+    let check = |name: &str, subject: &str, expected: &[(&str, i64)]| {
+        let parts = parts_of(name, subject);
+        let is_equal = parts.len() == expected.len()
+            && parts.iter().zip(expected).all(|(part, expected)| {
+                // A service also starts in the first phase, for 75 ms.
+                part.0 == expected.0 && (expected.1..expected.1 + 80).contains(&part.1)
+            });
+        assert!(is_equal, "{name}: {parts:?}, expected {expected:?}");
+    };
+    check("service-in-two-phases", "SignOnAgent", &[("ExplorerInit", 900), ("WinLogonInit", 900)]);
+    check("service-in-short-boot", "KioskAgent", &[("WinLogonInit", 800)]);
+    let scans = [("ExplorerInit", 38 * 18), ("PreSMSS", 36 * 18), ("WinLogonInit", 38 * 18)];
+    check("filter-on-every-read", "scanfilt", &scans);
+    // 4 % of the boot, and more time off the path.
+    assert_eq!(culprits_and_findings(&simulate_named("causes-below-share").0), [vec![], vec![]]);
+}
+
 fn summary_row(trace: &Trace) -> SummaryRow {
     let diagnosis = diagnosis(trace);
     let fix_first = |kind, number| diagnosis.transition(kind, number)?.fix_first.clone();

@@ -1,6 +1,6 @@
 //! Culprits: the subjects that made a transition slow. Every command starts with this list.
 //!
-//! System components that take part in every transition are culprits only if their phase exceeded its normal duration
+//! A subject is a culprit if it took at least [`min_cause_ns`] in all phases together. System components that take part in every transition are culprits only if their phase exceeded its normal duration
 //! and nothing else explains it. Programs or services that each took little time but a lot in total are one culprit, a
 //! relay.
 
@@ -9,27 +9,28 @@ use std::collections::BTreeMap;
 use super::{AccountedPhase, has_no_path};
 use onoff_evidence::Certainty;
 use onoff_evidence::account_model::{
-    AccountAction, AccountEntry, AccountInterval, AccountMeasure, AccountSubjectKind, ActionShare, Culprit, FileReader,
+    AccountAction, AccountEntry, AccountInterval, AccountMeasure, AccountSubjectKind, ActionShare, Culprit,
+    CulpritPhase, DriverRequests, FileReader,
 };
 use onoff_evidence::phase_name::PhaseName;
+use onoff_evidence::significance::{NOISE_NS, NOTICEABLE_NS, min_cause_ns};
 use onoff_usage::cpu::percent_of;
 
 const MS: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MS;
 
-/// Minimum time in a phase that makes a subject a culprit, ns: 1 s. Chosen: noticeable to a person, and more than
-/// anything in a healthy boot except Windows itself.
-pub const MIN_CULPRIT_NS: i64 = SECOND;
 /// Minimum time in a Linux sleep phase that makes a driver a culprit, ns: half a second, from which a device counts as
 /// slow.
 pub const MIN_SLEEP_CULPRIT_NS: i64 = SECOND / 2;
-/// Minimum time in a phase that makes a file or a disk a culprit, ns: 2 s. Chosen: a healthy hard disk delays system
-/// components by a second or more in a phase.
+/// Minimum time that makes a file or a disk a culprit, ns: 2 s. Chosen: a healthy hard disk delays system components by
+/// a second or more in a phase.
 pub const MIN_DISK_CULPRIT_NS: i64 = 2 * SECOND;
-/// Minimum time of a relay member, ns: 300 ms, the variation between two boots of one computer (table 5 of the paper).
-pub const MIN_RELAY_MEMBER_NS: i64 = 300 * MS;
+/// A phase counts toward the time of a subject if the subject took at least 1/20 of its longest time there.
+const NOTABLE_PHASE_DIVISOR: i64 = 20;
 /// Minimum number of members of a relay.
 const MIN_RELAY_MEMBERS: usize = 3;
+/// The longest member of a relay takes at most 1/2 of it; a longer one is a culprit itself.
+const MAX_MEMBER_DIVISOR: i64 = 2;
 /// Maximum number of listed members of a relay.
 const MAX_LISTED_MEMBERS: usize = 6;
 /// A culprit that took at least 1/5 of a phase explains it.
@@ -84,84 +85,257 @@ pub fn is_system_component_name(name: &str) -> bool {
     SYSTEM_COMPONENTS.iter().any(|component| component.eq_ignore_ascii_case(name))
 }
 
+/// The time of one subject in the phases of a transition that have a critical path.
+#[derive(Clone, Debug)]
+pub struct SubjectTime<'a> {
+    /// Index of each phase and the subject's entry in its account, longest first.
+    pub entries: Vec<(usize, &'a AccountEntry)>,
+    /// Number of entries that count: those with at least a twentieth of the longest.
+    notable: usize,
+    /// Sum of the entries that count, ns.
+    pub ns: i64,
+}
+
+impl<'a> SubjectTime<'a> {
+    fn new(mut entries: Vec<(usize, &'a AccountEntry)>) -> Self {
+        entries.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.ns));
+        let longest_ns = entries.first().map_or(0, |(_, entry)| entry.ns);
+        let notable =
+            entries.partition_point(|(_, entry)| entry.ns.saturating_mul(NOTABLE_PHASE_DIVISOR) >= longest_ns);
+        let ns = entries.iter().take(notable).fold(0_i64, |sum, (_, entry)| sum.saturating_add(entry.ns));
+        Self { entries, notable, ns }
+    }
+
+    /// Returns the phase with the most time, and the sum of the entries that count, with the length of their phases.
+    #[must_use]
+    pub fn total<'p>(
+        &self,
+        phases: &[&'p AccountedPhase],
+    ) -> Option<(&'p AccountedPhase, AccountEntry, Vec<CulpritPhase>)> {
+        let &(first_index, first_entry) = self.entries.first()?;
+        let first = *phases.get(first_index)?;
+        let mut total = first_entry.clone();
+        let mut parts = vec![culprit_phase(first, first_entry.ns)];
+        for &(index, entry) in self.entries.iter().take(self.notable).skip(1) {
+            let Some(phase) = phases.get(index) else { continue };
+            parts.push(culprit_phase(phase, entry.ns));
+            add_entry(&mut total, entry);
+        }
+        let length_ns = parts.iter().fold(0_i64, |sum, part| sum.saturating_add(part.phase_ns));
+        total.percent = percent_of(total.ns, length_ns);
+        Some((first, total, parts))
+    }
+}
+
+/// Sums the time of each subject over the phases of one transition that are divided in the same way. Settling phases
+/// have no critical path and are left out.
+#[must_use]
+pub fn subject_times<'a>(phases: &[&'a AccountedPhase]) -> Vec<SubjectTime<'a>> {
+    type Key<'a> = (&'a str, bool, AccountSubjectKind, String, Option<u32>);
+    let mut subjects: BTreeMap<Key<'a>, Vec<(usize, &'a AccountEntry)>> = BTreeMap::new();
+    for (index, phase) in phases.iter().enumerate() {
+        if phase.account.measure == AccountMeasure::None || has_no_path(&phase.phase) {
+            continue;
+        }
+        for entry in phase.account.entries.iter().filter(|entry| entry.kind.is_attributable()) {
+            let pid = entry.pid.filter(|_| entry.kind == AccountSubjectKind::Process);
+            let is_path = phase.account.measure == AccountMeasure::CriticalPath;
+            let key = (phase.transition, is_path, entry.kind, entry.name.to_ascii_lowercase(), pid);
+            subjects.entry(key).or_default().push((index, entry));
+        }
+    }
+    subjects.into_values().map(SubjectTime::new).collect()
+}
+
+/// Returns the length of the transition with these phases, ns: without idle time and without waiting for a person.
+fn accounted_ns(phases: &[&AccountedPhase]) -> i64 {
+    let counted = |phase: &&&AccountedPhase| phase.account.measure != AccountMeasure::None;
+    phases.iter().filter(counted).fold(0_i64, |sum, phase| {
+        let is_excluded =
+            |entry: &&AccountEntry| matches!(entry.kind, AccountSubjectKind::Idle | AccountSubjectKind::UserInput);
+        let excluded = phase.account.entries.iter().filter(is_excluded);
+        let excluded_ns = excluded.fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
+        sum.saturating_add(phase.account.duration_ns.saturating_sub(excluded_ns).max(0))
+    })
+}
+
 /// Returns the culprits of these phases of one transition, longest first, system components last.
 #[must_use]
 pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec<Culprit> {
+    culprits_of(phases, 0)
+}
+
+/// Like [`culprits`], for a transition that took at least `transition_ns`; if that is 0, the accounted time counts.
+#[must_use]
+pub fn culprits_of<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>, transition_ns: i64) -> Vec<Culprit> {
+    let phases: Vec<&AccountedPhase> = phases.into_iter().collect();
+    let min_ns = min_cause_ns(if transition_ns > 0 { transition_ns } else { accounted_ns(&phases) });
     let mut culprits: Vec<Culprit> = Vec::new();
-    for phase in phases.into_iter().filter(|phase| phase.account.measure != AccountMeasure::None) {
-        if has_no_path(&phase.phase) && settled_in_time(phase) {
+    // Short processes and services, by phase: candidates for a relay.
+    let mut short: BTreeMap<usize, Vec<&AccountEntry>> = BTreeMap::new();
+    let mut others: Vec<SubjectTime<'_>> = Vec::new();
+    for subject in subject_times(&phases) {
+        let [(index, entry), ..] = subject.entries.as_slice() else { continue };
+        if !is_nameable(entry) || is_system_component(entry) {
             continue;
         }
-        let candidates = || {
-            let entries = phase.account.entries.iter();
-            entries.filter(|entry| is_nameable(entry) && !is_system_component(entry))
-        };
-        let to_culprit = |entry: &AccountEntry| Culprit {
-            phase: phase.phase.clone(),
-            phase_ns: phase.account.duration_ns,
-            is_truncated: phase.account.is_truncated,
-            measure: phase.account.measure,
-            entry: entry.clone(),
-            members: Vec::new(),
-            is_system: is_system_component(entry),
-        };
-        let single_culprits = candidates().filter(|entry| entry.ns >= min_culprit_ns(phase, entry));
-        let phase_start = culprits.len();
-        culprits.extend(single_culprits.map(to_culprit));
-        // Many short processes of one program are one culprit.
-        let mut programs: BTreeMap<String, Vec<&AccountEntry>> = BTreeMap::new();
-        let is_short = |entry: &&AccountEntry| entry.kind == AccountSubjectKind::Process && entry.ns < MIN_CULPRIT_NS;
-        for entry in candidates().filter(is_short).filter(|_| !has_no_path(&phase.phase)) {
-            programs.entry(entry.name.to_ascii_lowercase()).or_default().push(entry);
+        let is_member_kind = matches!(entry.kind, AccountSubjectKind::Process | AccountSubjectKind::Service);
+        if is_member_kind && subject.ns < NOTICEABLE_NS {
+            short.entry(*index).or_default().push(*entry);
         }
-        programs.retain(|_, processes| processes.len() > 1 && total_ns(processes) >= MIN_CULPRIT_NS);
-        for processes in programs.values() {
-            culprits.extend(merged_entry(phase, processes).map(|entry| to_culprit(&entry)));
+        others.push(subject);
+    }
+    let mut members: Vec<&AccountEntry> = Vec::new();
+    for (index, mut entries) in short {
+        let Some(phase) = phases.get(index) else { continue };
+        // Many short processes of one program are one culprit, so they are not members of a relay.
+        let programs = repeated_programs(&entries, min_ns);
+        let is_program = |entry: &&AccountEntry| programs.iter().any(|program| is_same_program(program, entry));
+        entries.retain(|entry| !is_program(entry) && entry.ns >= NOISE_NS);
+        for processes in &programs {
+            culprits.extend(merged_entry(phase, processes).map(|entry| culprit(phase, &entry)));
+            members.extend(processes);
         }
-        if !has_no_path(&phase.phase) {
-            for kind in [AccountSubjectKind::Process, AccountSubjectKind::Service] {
-                let members: Vec<&AccountEntry> = candidates()
-                    .filter(|entry| entry.kind == kind && entry.ns < MIN_CULPRIT_NS)
-                    .filter(|entry| entry.ns >= MIN_RELAY_MEMBER_NS)
-                    .filter(|entry| !programs.contains_key(&entry.name.to_ascii_lowercase()))
-                    .collect();
-                culprits.extend(relay(phase, members));
+        for kind in [AccountSubjectKind::Process, AccountSubjectKind::Service] {
+            let of_kind: Vec<&AccountEntry> = entries.iter().copied().filter(|entry| entry.kind == kind).collect();
+            if let Some(relay) = relay(phase, of_kind.clone(), min_ns) {
+                culprits.push(relay);
+                members.extend(of_kind);
             }
         }
-        let is_explained = culprits
-            .iter()
-            .skip(phase_start)
-            .any(|culprit| culprit.entry.ns.saturating_mul(EXPLAINING_SHARE_DIVISOR) >= phase.account.duration_ns);
-        if !is_explained && !has_no_path(&phase.phase) {
-            culprits.extend(cpu_bound(phase));
-            culprits.extend(disk_bound(phase));
+    }
+    for subject in others {
+        let Some((phase, entry, parts)) = subject.total(&phases) else { continue };
+        let is_member =
+            subject.entries.iter().any(|(_, entry)| members.iter().any(|member| std::ptr::eq(*member, *entry)));
+        if !is_member && subject.ns >= min_culprit_ns(phase, &entry, min_ns) {
+            culprits.push(Culprit { phases: parts, ..culprit(phase, &entry) });
         }
-        let is_explained = is_explained
-            || culprits.iter().skip(phase_start).any(|culprit| culprit.entry.kind == AccountSubjectKind::Disk);
-        let limit = MAX_NORMAL_PHASE_NS.iter().find(|(name, _)| *name == phase.phase);
-        if !is_explained
-            && limit.is_some_and(|&(_, limit_ns)| phase.account.duration_ns > limit_ns)
-            && let Some(entry) = phase.account.entries.iter().find(|entry| is_nameable(entry))
-            && entry.ns >= MIN_CULPRIT_NS
-            && !culprits.iter().skip(phase_start).any(|culprit| culprit.entry == *entry)
-        {
-            culprits.push(to_culprit(entry));
-        }
+    }
+    for phase in &phases {
+        culprits.extend(phase_culprits(phase, &culprits));
     }
     culprits.sort_by_key(|culprit| (culprit.is_system, std::cmp::Reverse(culprit.entry.ns)));
     culprits
 }
 
-/// Returns the minimum time that makes an entry a culprit, ns. In a Linux sleep phase, half a second is a long time for
-/// a driver. Processes keep the higher limit there, because the process that requested the sleep runs the kernel's
-/// work.
-fn min_culprit_ns(phase: &AccountedPhase, entry: &AccountEntry) -> i64 {
+/// Returns the culprits that are specific to one phase: what kept the computer busy in a settling phase, and in a phase
+/// that none of `found` explains, the CPUs, the disk, or a system component.
+fn phase_culprits(phase: &AccountedPhase, found: &[Culprit]) -> Vec<Culprit> {
+    let account = &phase.account;
+    if account.measure == AccountMeasure::None {
+        return Vec::new();
+    }
+    if has_no_path(&phase.phase) {
+        let is_cause = |entry: &&AccountEntry| {
+            is_nameable(entry) && !is_system_component(entry) && entry.ns >= NOTICEABLE_NS && !settled_in_time(phase)
+        };
+        return account.entries.iter().filter(is_cause).map(|entry| culprit(phase, entry)).collect();
+    }
+    let ns_in_phase = |culprit: &Culprit| {
+        let parts = culprit.phases.iter().filter(|part| part.phase == phase.phase);
+        parts.fold(0_i64, |sum, part| sum.saturating_add(part.ns))
+    };
+    if found.iter().any(|culprit| ns_in_phase(culprit).saturating_mul(EXPLAINING_SHARE_DIVISOR) >= account.duration_ns)
+    {
+        return Vec::new();
+    }
+    let mut culprits: Vec<Culprit> = cpu_bound(phase).into_iter().chain(disk_bound(phase)).collect();
+    let is_explained = culprits.iter().any(|culprit| culprit.entry.kind == AccountSubjectKind::Disk);
+    let limit = MAX_NORMAL_PHASE_NS.iter().find(|(name, _)| *name == phase.phase);
+    if !is_explained
+        && limit.is_some_and(|&(_, limit_ns)| account.duration_ns > limit_ns)
+        && let Some(entry) = account.entries.iter().find(|entry| is_nameable(entry))
+        && entry.ns >= NOTICEABLE_NS
+        && !found.iter().any(|culprit| culprit.entry.kind == entry.kind && culprit.entry.name == entry.name)
+    {
+        culprits.push(culprit(phase, entry));
+    }
+    culprits
+}
+
+/// Creates the culprit of one phase.
+fn culprit(phase: &AccountedPhase, entry: &AccountEntry) -> Culprit {
+    Culprit {
+        phase: phase.phase.clone(),
+        phase_ns: phase.account.duration_ns,
+        phases: vec![culprit_phase(phase, entry.ns)],
+        is_truncated: phase.account.is_truncated,
+        measure: phase.account.measure,
+        entry: entry.clone(),
+        members: Vec::new(),
+        is_system: is_system_component(entry),
+    }
+}
+
+fn culprit_phase(phase: &AccountedPhase, ns: i64) -> CulpritPhase {
+    CulpritPhase { phase: phase.phase.clone(), ns, phase_ns: phase.account.duration_ns }
+}
+
+/// Adds the time of the same subject in another phase.
+fn add_entry(total: &mut AccountEntry, part: &AccountEntry) {
+    total.ns = total.ns.saturating_add(part.ns);
+    total.certainty = total.certainty.and(part.certainty);
+    add_actions(&mut total.actions, &part.actions);
+    total.intervals.extend(&part.intervals);
+    total.intervals.sort();
+    total.interval_count = total.interval_count.saturating_add(part.interval_count);
+    for reader in &part.read_by {
+        let same = total
+            .read_by
+            .iter_mut()
+            .find(|existing| (existing.kind, &existing.name, existing.pid) == (reader.kind, &reader.name, reader.pid));
+        match same {
+            Some(existing) => existing.ns = existing.ns.saturating_add(reader.ns),
+            None => total.read_by.push(reader.clone()),
+        }
+    }
+    total.read_by.sort_by_key(|reader| std::cmp::Reverse(reader.ns));
+    total.requests = match (total.requests, part.requests) {
+        (Some(a), Some(b)) => Some(DriverRequests {
+            count: a.count.saturating_add(b.count),
+            not_pended: a.not_pended.saturating_add(b.not_pended),
+        }),
+        (a, b) => a.or(b),
+    };
+}
+
+fn add_actions(actions: &mut Vec<ActionShare>, added: &[ActionShare]) {
+    for share in added {
+        match actions.iter_mut().find(|existing| existing.action == share.action) {
+            Some(existing) => existing.ns = existing.ns.saturating_add(share.ns),
+            None => actions.push(*share),
+        }
+    }
+    actions.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.action));
+}
+
+/// Returns the programs that several of these processes ran, none of them long, with their processes.
+fn repeated_programs<'a>(entries: &[&'a AccountEntry], min_ns: i64) -> Vec<Vec<&'a AccountEntry>> {
+    let mut programs: BTreeMap<String, Vec<&AccountEntry>> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.kind == AccountSubjectKind::Process) {
+        programs.entry(entry.name.to_ascii_lowercase()).or_default().push(entry);
+    }
+    programs.into_values().filter(|processes| processes.len() > 1 && total_ns(processes) >= min_ns).collect()
+}
+
+fn is_same_program(processes: &[&AccountEntry], entry: &AccountEntry) -> bool {
+    entry.kind == AccountSubjectKind::Process
+        && processes.first().is_some_and(|process| process.name.eq_ignore_ascii_case(&entry.name))
+}
+
+/// Returns the minimum time that makes a subject a culprit, ns. In a Linux sleep, half a second is a long time for a
+/// driver. Other subjects need a second there, because the process that requested the sleep runs the kernel's work. A
+/// device unit needs a second too, because every Linux boot waits for its disk to appear.
+fn min_culprit_ns(phase: &AccountedPhase, entry: &AccountEntry, min_ns: i64) -> i64 {
     let linux_sleep_phases = PhaseName::SyncFileSystems..=PhaseName::ThawProcesses;
     let is_linux_sleep = PhaseName::parse(&phase.phase).is_some_and(|name| linux_sleep_phases.contains(&name));
     match entry.kind {
-        AccountSubjectKind::Driver if is_linux_sleep => MIN_SLEEP_CULPRIT_NS,
+        AccountSubjectKind::Driver if is_linux_sleep => min_ns.min(MIN_SLEEP_CULPRIT_NS),
         AccountSubjectKind::File => MIN_DISK_CULPRIT_NS,
-        _ => MIN_CULPRIT_NS,
+        AccountSubjectKind::Unit if entry.name.ends_with(".device") => NOTICEABLE_NS,
+        _ if is_linux_sleep => NOTICEABLE_NS,
+        _ => min_ns,
     }
 }
 
@@ -187,7 +361,7 @@ fn cpu_bound(phase: &AccountedPhase) -> Option<Culprit> {
     let mut holders: Vec<(i64, &AccountEntry)> =
         phase.account.entries.iter().map(|entry| (occupied_ns(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
     let ns = holders.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
-    let is_bound = ns >= MIN_CULPRIT_NS && ns.saturating_mul(BOUND_SHARE_DIVISOR) >= phase.account.duration_ns;
+    let is_bound = ns >= NOTICEABLE_NS && ns.saturating_mul(BOUND_SHARE_DIVISOR) >= phase.account.duration_ns;
     if !is_bound || holders.len() < MIN_RELAY_MEMBERS {
         return None;
     }
@@ -199,6 +373,7 @@ fn cpu_bound(phase: &AccountedPhase) -> Option<Culprit> {
     Some(Culprit {
         phase: phase.phase.clone(),
         phase_ns: phase.account.duration_ns,
+        phases: vec![culprit_phase(phase, ns)],
         measure: phase.account.measure,
         entry: AccountEntry {
             kind: AccountSubjectKind::Cpu,
@@ -265,6 +440,7 @@ fn disk_bound(phase: &AccountedPhase) -> Option<Culprit> {
     Some(Culprit {
         phase: phase.phase.clone(),
         phase_ns: phase.account.duration_ns,
+        phases: vec![culprit_phase(phase, ns)],
         is_truncated: phase.account.is_truncated,
         measure: phase.account.measure,
         entry: AccountEntry {
@@ -296,13 +472,9 @@ fn merged_entry(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<Acc
     let first = members.first()?;
     let ns = total_ns(members);
     let mut actions: Vec<ActionShare> = Vec::new();
-    for share in members.iter().flat_map(|entry| &entry.actions) {
-        match actions.iter_mut().find(|existing| existing.action == share.action) {
-            Some(existing) => existing.ns = existing.ns.saturating_add(share.ns),
-            None => actions.push(*share),
-        }
+    for entry in members {
+        add_actions(&mut actions, &entry.actions);
     }
-    actions.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.action));
     let mut intervals: Vec<AccountInterval> =
         members.iter().flat_map(|entry| entry.intervals.iter().copied()).collect();
     intervals.sort();
@@ -323,9 +495,11 @@ fn merged_entry(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<Acc
     })
 }
 
-/// Merges members that took long in total into one culprit.
-fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culprit> {
-    if members.len() < MIN_RELAY_MEMBERS || total_ns(&members) < MIN_CULPRIT_NS {
+/// Merges members that took long in total, and none of them most of the time, into one culprit.
+fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>, min_ns: i64) -> Option<Culprit> {
+    let ns = total_ns(&members);
+    let longest_ns = members.iter().map(|entry| entry.ns).max()?;
+    if members.len() < MIN_RELAY_MEMBERS || ns < min_ns || longest_ns.saturating_mul(MAX_MEMBER_DIVISOR) > ns {
         return None;
     }
     members.sort_by_key(|entry| entry.intervals.first().map_or(i64::MAX, |interval| interval.start_ns));
@@ -337,6 +511,7 @@ fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culp
     Some(Culprit {
         phase: phase.phase.clone(),
         phase_ns: phase.account.duration_ns,
+        phases: vec![culprit_phase(phase, ns)],
         measure: phase.account.measure,
         entry: AccountEntry { name, ..merged_entry(phase, &members)? },
         members: names,
@@ -437,9 +612,15 @@ mod tests {
         };
         let six = [("r0.exe → r1.exe → r2.exe → r3.exe → r4.exe → r5.exe".to_owned(), 4_185)];
         assert_eq!(culprit_times(&[relay(Process, 6)]), six);
-        assert_eq!(culprit_times(&[relay(Process, 2)]), []);
+        let in_long_boot = |members| [members, phase("WinLogonInit", vec![entry(Process, "winlogon.exe", 20_000)])];
+        assert_eq!(culprit_times(&in_long_boot(relay(Process, 6))), six);
+        assert_eq!(culprit_times(&in_long_boot(relay(Process, 2))), []);
         // Drivers start in parallel and in sequence in every boot.
-        assert_eq!(culprit_times(&[relay(Driver, 6)]), []);
+        assert_eq!(culprit_times(&in_long_boot(relay(Driver, 6))), []);
+        // A program that took most of the time is a culprit itself.
+        let mut long_first = relay(Process, 3);
+        long_first.account.entries[0].ns = 1_900 * MS;
+        assert_eq!(culprit_times(&in_long_boot(long_first)), [("r0.exe".to_owned(), 1_900)]);
     }
 
     #[test]
@@ -450,9 +631,52 @@ mod tests {
         assert_eq!(culprit_times(&[phase("WinLogonInit", many.collect())]), [("Reg.exe".to_owned(), 2_400)]);
         // Too little in total, or different names.
         let few = (1..=4).map(|pid| process("reg.exe", pid, 200));
-        assert_eq!(culprit_times(&[phase("WinLogonInit", few.collect())]), []);
+        let logon = phase("WinLogonInit", vec![entry(Process, "winlogon.exe", 18_000)]);
+        assert_eq!(culprit_times(&[phase("SMSSInit", few.collect()), logon]), []);
         let different = (1..=12).map(|pid| process(&format!("r{pid}.exe"), pid, 200));
         assert_eq!(culprit_times(&[phase("WinLogonInit", different.collect())]), []);
+    }
+
+    #[test]
+    fn sums_time_of_subject_over_phases() {
+        use AccountSubjectKind::{Driver, Process, Service};
+        let boot = |first: AccountEntry, second: AccountEntry| {
+            let rest = |entry: &AccountEntry| AccountEntry {
+                ns: 3_200 * MS - entry.ns,
+                ..super::tests::entry(Process, "System", 0)
+            };
+            let phases = [("WinLogonInit", first), ("ExplorerInit", second)];
+            phases.map(|(name, entry)| phase(name, vec![rest(&entry), entry]))
+        };
+        let agent = |ms| entry(Service, "Agent", ms);
+        let found = culprits(&boot(agent(200), agent(160)));
+        assert_eq!((found.len(), found[0].entry.ns / MS, found[0].phase.as_str()), (1, 360, "WinLogonInit"));
+        let parts: Vec<(&str, i64)> = found[0].phases.iter().map(|part| (part.phase.as_str(), part.ns / MS)).collect();
+        assert_eq!(parts, [("WinLogonInit", 200), ("ExplorerInit", 160)]);
+        assert!((found[0].entry.percent - 5.625).abs() < 0.001, "{}", found[0].entry.percent);
+        // 5 % of 6.4 s are 320 ms.
+        assert_eq!(culprit_times(&boot(agent(160), agent(150))), []);
+        // Namesakes are different subjects: another kind, another process.
+        assert_eq!(culprit_times(&boot(agent(200), entry(Driver, "Agent", 160))), []);
+        let process = |pid, ms| AccountEntry { pid: Some(pid), ..entry(Process, "agent.exe", ms) };
+        assert_eq!(culprit_times(&boot(process(4, 200), process(5, 160))), []);
+        assert_eq!(culprit_times(&boot(process(4, 200), process(4, 160))), [("agent.exe".to_owned(), 360)]);
+    }
+
+    #[test]
+    fn minimum_is_a_share_of_the_transition() {
+        use AccountSubjectKind::{Process, Service};
+        let boot = |agent_ms, total_ms: i64| {
+            let rest = entry(Process, "System", total_ms - agent_ms);
+            culprit_times(&[phase("WinLogonInit", vec![rest, entry(Service, "Agent", agent_ms)])])
+        };
+        assert_eq!(boot(800, 3_300), [("Agent".to_owned(), 800)]);
+        // 4 % of the boot, less than the variation between two boots, and 6 % of a boot of 16 s.
+        assert_eq!((boot(500, 12_500), boot(290, 2_000)), (vec![], vec![]));
+        assert_eq!(boot(960, 16_000), [("Agent".to_owned(), 960)]);
+        // The accounted phases may be part of a longer transition.
+        let phases = [phase("WinLogonInit", vec![entry(Service, "Agent", 800)])];
+        assert_eq!(culprits_of(&phases, 20_000 * MS), []);
     }
 
     #[test]

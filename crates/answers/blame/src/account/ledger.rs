@@ -14,7 +14,7 @@ use onoff_usage::cpu::percent_of;
 /// Maximum number of intervals per entry; the longest are kept.
 const MAX_LISTED_INTERVALS: usize = 64;
 /// Minimum time a phase waits for a file to report the file instead of its reader, ns.
-const MIN_FILE_NS: i64 = super::MIN_CULPRIT_NS;
+const MIN_FILE_NS: i64 = onoff_evidence::significance::NOTICEABLE_NS;
 /// Minimum number of files that are reported as their folder.
 const MIN_FOLDER_FILES: usize = 3;
 /// Maximum number of readers per file; those that waited longest are kept.

@@ -34,8 +34,8 @@ use onoff_trace::{StringId, SystemKind, Trace};
 use serde::Serialize;
 
 pub use culprits::{
-    MAX_NORMAL_PHASE_NS, MAX_NORMAL_SETTLING_NS, MIN_CULPRIT_NS, MIN_DISK_CULPRIT_NS, MIN_RELAY_MEMBER_NS,
-    MIN_SLEEP_CULPRIT_NS, VIDEO_DRIVERS, culprits, is_system_component, is_system_component_name,
+    MAX_NORMAL_PHASE_NS, MAX_NORMAL_SETTLING_NS, MIN_DISK_CULPRIT_NS, MIN_SLEEP_CULPRIT_NS, SubjectTime, VIDEO_DRIVERS,
+    culprits, culprits_of, is_system_component, is_system_component_name, subject_times,
 };
 pub use work::{NamedSubject, ThreadWork, WorkSubject};
 
@@ -44,7 +44,7 @@ use ledger::{Attribution, Ledger, Part, Subject};
 use onoff_evidence::Certainty;
 pub use onoff_evidence::account_model::{
     AccountAction, AccountEntry, AccountInterval, AccountMeasure, AccountSubjectKind, ActionShare, Culprit,
-    DriverRequests, FileReader, FixFirst, PhaseAccount, UnknownReason,
+    CulpritPhase, DriverRequests, FileReader, FixFirst, PhaseAccount, UnknownReason,
 };
 use onoff_evidence::interval::Interval;
 use onoff_evidence::phase_name::SETTLING_PHASES;

@@ -3,7 +3,6 @@
 use onoff_blame::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, PhaseAccount};
 use onoff_evidence::Certainty;
 use onoff_evidence::interval::covered_ns;
-use onoff_transitions::PhaseName;
 
 use super::entries::without_extension;
 use super::wording::{activities, subject};
@@ -40,7 +39,9 @@ impl Attribution<'_> {
             FindingSubjectKind::Service => self.entry_named(finding, &finding.subject.name),
             _ => None,
         };
-        let Some((phase, entry)) = index.and_then(|index| Some((self.phases.get(index.0)?, self.entry(index)?))) else {
+        let index = index.map(|index| self.subject_index(index));
+        let Some((phase, entry)) = index.and_then(|index| Some((self.phases.get(index.0)?, self.total_entry(index)?)))
+        else {
             return false;
         };
         let rule_cost_ns = finding.cost_ns.unwrap_or(0);
@@ -132,7 +133,11 @@ fn subtract_loaded_drivers(finding: &mut RuleFinding, account: &PhaseAccount, ru
 }
 
 /// Sets name, cost and evidence of a finding from the account.
-pub(super) fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries: &[&AccountEntry]) {
+pub(super) fn take_from_account(
+    finding: &mut RuleFinding,
+    (phase, phase_names): (&AccountedPhase, &str),
+    entries: &[&AccountEntry],
+) {
     if finding.code == TIME_ON_PATH {
         return;
     }
@@ -152,13 +157,13 @@ pub(super) fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhas
             members.sort_by_key(|entry| entry.intervals.first().map(|interval| interval.start_ns));
             let names: Vec<&str> = members.iter().map(|entry| entry.name.as_str()).collect();
             finding.subject.name = names.join(" → ");
+            finding.members = names.into_iter().map(str::to_owned).collect();
         }
         return;
     };
     let is_same_name = finding.subject.name.eq_ignore_ascii_case(&entry.name);
     let start_ns = entry.intervals.first().map(|interval| interval.start_ns);
-    let phase_name = PhaseName::parse(&phase.phase).map_or_else(|| phase.phase.clone(), PhaseName::display_name);
-    let text = format!("critical path ({phase_name}): {}", activities(entry));
+    let text = format!("critical path ({phase_names}): {}", activities(entry));
     let title_has_name = finding.title.to_lowercase().contains(&entry.name.to_lowercase());
     let rule_cost_ns = rule_cost_ns.unwrap_or(ns);
     let differs = rule_cost_ns.abs_diff(ns).saturating_mul(MAX_DIFFERENCE_PART) > ns.unsigned_abs();

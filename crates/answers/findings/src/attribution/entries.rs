@@ -16,7 +16,7 @@ impl Attribution<'_> {
         let same_name = self.entry_named(finding, &finding.subject.name);
         if let Some(index) = same_name
             && self
-                .entry(index)
+                .total_entry(index)
                 .is_some_and(|entry| entry.ns > 0 && entry.ns.saturating_mul(MIN_SUBJECT_PART) >= rule_cost_ns)
         {
             return Some(index);
@@ -57,11 +57,11 @@ impl Attribution<'_> {
                 entry.kind == AccountSubjectKind::Driver
                     && without_extension(&entry.name).eq_ignore_ascii_case(without_extension(name))
             }
-            FindingSubjectKind::Device => {
-                entry.kind == AccountSubjectKind::Driver
-                    && !entry.device.is_empty()
-                    && entry.device.eq_ignore_ascii_case(name)
-            }
+            FindingSubjectKind::Device => match entry.kind {
+                AccountSubjectKind::Driver => !entry.device.is_empty() && entry.device.eq_ignore_ascii_case(name),
+                AccountSubjectKind::Unit => entry.name == name,
+                _ => false,
+            },
             FindingSubjectKind::Process => match entry.kind {
                 AccountSubjectKind::Process => {
                     let same_pid = finding.subject.pid.zip(entry.pid).is_none_or(|(a, b)| a == b);

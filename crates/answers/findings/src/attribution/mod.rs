@@ -1,9 +1,9 @@
 //! Merges findings that have one cause, using the account of the transition.
 //!
 //! Rules say what to change; the account attributes the time of each phase to subjects. A finding about a subject of
-//! the account takes its name, phase and cost from there, so that all commands agree. Findings about one subject are
-//! merged: the most expensive one leads, and the others are folded into it. A finding that encloses a subject (a policy
-//! around its script) counts as a finding about that subject.
+//! the account takes its name, phase and cost from there, so that all commands agree. Its cost is the subject's time in
+//! all phases of the transition. Findings about one subject are merged: the most expensive one leads, and the others are
+//! folded into it. A finding that encloses a subject (a policy around its script) counts as a finding about it.
 
 mod cost;
 mod entries;
@@ -12,14 +12,16 @@ mod long_phases;
 mod tests;
 mod wording;
 
-use onoff_blame::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, VIDEO_DRIVERS};
+use onoff_blame::account::{
+    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, CulpritPhase, VIDEO_DRIVERS, subject_times,
+};
 
 use crate::cost::Cost;
 use crate::finding::{FindingEvidence, FindingSubjectKind, FoldedFinding, RuleFinding};
 use crate::quantities::time;
 
 use self::cost::take_from_account;
-use self::wording::{activities, advice, subject};
+use self::wording::{activities, advice, display_name, phase_names, subject};
 
 pub(crate) use self::wording::critical_path_time;
 
@@ -44,9 +46,21 @@ const MAX_ACTIVITIES: usize = 3;
 
 /// Attributes findings to the subjects of an account.
 pub(crate) struct Attribution<'a> {
-    pub(crate) phases: &'a [AccountedPhase],
+    phases: &'a [AccountedPhase],
     /// Returns the services a process hosts, by its id and a time, because ids are reused.
-    pub(crate) services_of: &'a dyn Fn(u32, i64) -> Vec<String>,
+    services_of: &'a dyn Fn(u32, i64) -> Vec<String>,
+    /// The subjects that took time in several phases.
+    subjects: Vec<SubjectTotal>,
+}
+
+/// The time of a subject over several phases.
+struct SubjectTotal {
+    /// The subject's entries, longest first.
+    indexes: Vec<EntryIndex>,
+    /// The sum of its entries.
+    entry: AccountEntry,
+    /// The phases that the sum includes, longest first.
+    phases: Vec<CulpritPhase>,
 }
 
 /// Indexes of a phase and of an entry in its account.
@@ -71,7 +85,44 @@ impl AttributedFinding {
     }
 }
 
-impl Attribution<'_> {
+impl<'a> Attribution<'a> {
+    pub(crate) fn new(phases: &'a [AccountedPhase], services_of: &'a dyn Fn(u32, i64) -> Vec<String>) -> Self {
+        let all: Vec<&AccountedPhase> = phases.iter().collect();
+        let index_of = |&(phase_index, entry): &(usize, &AccountEntry)| {
+            let entries = &phases.get(phase_index)?.account.entries;
+            Some((phase_index, entries.iter().position(|other| std::ptr::eq(other, entry))?))
+        };
+        let subjects = subject_times(&all).into_iter().filter(|subject| subject.entries.len() > 1);
+        let totals = subjects.filter_map(|subject| {
+            let (_, entry, phases) = subject.total(&all)?;
+            Some(SubjectTotal { indexes: subject.entries.iter().filter_map(index_of).collect(), entry, phases })
+        });
+        Self { phases, services_of, subjects: totals.collect() }
+    }
+
+    /// Returns the subject of an entry, if it took time in several phases.
+    fn subject_total(&self, index: EntryIndex) -> Option<&SubjectTotal> {
+        self.subjects.iter().find(|subject| subject.indexes.contains(&index))
+    }
+
+    /// Returns the index that stands for a subject in all phases: that of its longest entry.
+    fn subject_index(&self, index: EntryIndex) -> EntryIndex {
+        self.subject_total(index).and_then(|subject| subject.indexes.first().copied()).unwrap_or(index)
+    }
+
+    /// Returns the time of the entry's subject in all phases.
+    fn total_entry(&self, index: EntryIndex) -> Option<&AccountEntry> {
+        self.subject_total(index).map(|subject| &subject.entry).or_else(|| self.entry(index))
+    }
+
+    /// Names the phases in which the entry's subject took time.
+    fn phase_names(&self, index: EntryIndex) -> String {
+        match self.subject_total(index) {
+            Some(subject) => phase_names(&subject.phases),
+            None => self.phases.get(index.0).map_or_else(String::new, |phase| display_name(&phase.phase)),
+        }
+    }
+
     /// Merges the findings of one transition, so that each cause is reported once.
     pub(crate) fn merge(&self, findings: Vec<RuleFinding>) -> Vec<RuleFinding> {
         let mut attributed: Vec<AttributedFinding> = Vec::new();
@@ -152,8 +203,8 @@ impl Attribution<'_> {
     fn attribute(&self, mut finding: RuleFinding) -> AttributedFinding {
         let Some(rule_cost_ns) = finding.cost_ns else {
             // A finding without a cost has no time to attribute, except for a system component that took long.
-            let entry_indexes =
-                self.entry_about(&finding).filter(|_| finding.code == TIME_ON_PATH).into_iter().collect();
+            let index = self.entry_about(&finding).filter(|_| finding.code == TIME_ON_PATH);
+            let entry_indexes = index.into_iter().map(|index| self.subject_index(index)).collect();
             return AttributedFinding {
                 finding,
                 rule_cost_ns: 0,
@@ -162,7 +213,10 @@ impl Attribution<'_> {
                 entry_indexes,
             };
         };
-        let names: Vec<&str> = finding.subject.name.split(" → ").flat_map(|part| part.split(", ")).collect();
+        let names: Vec<&str> = match finding.members.as_slice() {
+            [] => finding.subject.name.split(" → ").flat_map(|part| part.split(", ")).collect(),
+            members => members.iter().map(String::as_str).collect(),
+        };
         let mut entry_indexes: Vec<EntryIndex> = Vec::new();
         if names.len() > 1 {
             entry_indexes = names.iter().filter_map(|name| self.entry_named(&finding, name)).collect();
@@ -176,7 +230,7 @@ impl Attribution<'_> {
         } else if SETTLING_RULES.contains(&finding.code) {
             entry_indexes.extend(self.largest_while_settling());
         } else if let Some(index) = self.entry_about(&finding) {
-            entry_indexes.push(index);
+            entry_indexes.push(self.subject_index(index));
         }
         if finding.code == VIDEO_DRIVER {
             return self.attribute_video_driver(finding, rule_cost_ns);
@@ -193,16 +247,23 @@ impl Attribution<'_> {
             return AttributedFinding { finding, rule_cost_ns, names_host: false, names_subject: false, entry_indexes };
         };
         finding.phase = Some(phase.phase.clone());
-        let names_subject =
-            self.entry_named(&finding, &finding.subject.name).is_some_and(|index| entry_indexes.contains(&index));
-        let entries: Vec<&AccountEntry> = entry_indexes.iter().filter_map(|&index| self.entry(index)).collect();
+        let names_subject = self
+            .entry_named(&finding, &finding.subject.name)
+            .is_some_and(|index| entry_indexes.contains(&self.subject_index(index)));
+        let entries: Vec<&AccountEntry> = match entry_indexes.as_slice() {
+            [index] => self.total_entry(*index).into_iter().collect(),
+            // The sum of a chain is that of one phase.
+            indexes => indexes.iter().filter_map(|&index| self.entry(index)).collect(),
+        };
         let names_host = finding.subject.kind == FindingSubjectKind::Process
             && entries.iter().any(|entry| entry.kind == AccountSubjectKind::Service);
         // The callbacks of a device in several phases of a sleep are one finding but several entries.
         let has_own_cost = [SLEEP_DEVICE, UNIT_CHAIN].contains(&finding.code);
         if phase.account.measure != AccountMeasure::RecordedWork && !has_own_cost {
-            take_from_account(&mut finding, phase, &entries);
+            let phase_names = entry_indexes.first().map_or_else(String::new, |&index| self.phase_names(index));
+            take_from_account(&mut finding, (phase, &phase_names), &entries);
         }
+        let entry_indexes = entry_indexes.into_iter().map(|index| self.subject_index(index)).collect();
         AttributedFinding { finding, rule_cost_ns, names_host, names_subject, entry_indexes }
     }
 
@@ -216,11 +277,11 @@ impl Attribution<'_> {
             && matches!(leader.finding.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
             && is_close
             && let [index] = general.entry_indexes.as_slice()
-            && let (Some(phase), Some(entry)) = (self.phases.get(index.0), self.entry(*index))
+            && let (Some(phase), Some(entry)) = (self.phases.get(index.0), self.total_entry(*index))
         {
             leader.entry_indexes.push(*index);
             leader.finding.phase = Some(phase.phase.clone());
-            take_from_account(&mut leader.finding, phase, &[entry]);
+            take_from_account(&mut leader.finding, (phase, &self.phase_names(*index)), &[entry]);
         }
     }
 
@@ -233,7 +294,8 @@ impl Attribution<'_> {
         let Some((index, ns)) = self.largest_within(when, |_| true) else {
             return AttributedFinding::without_entry(finding, rule_cost_ns);
         };
-        let (Some(phase), Some(entry)) = (self.phases.get(index.0), self.entry(index)) else {
+        let index = self.subject_index(index);
+        let (Some(phase), Some(entry)) = (self.phases.get(index.0), self.total_entry(index)) else {
             return AttributedFinding::without_entry(finding, rule_cost_ns);
         };
         finding.phase = Some(phase.phase.clone());

@@ -1,4 +1,4 @@
-//! Merges findings of made-up accounts.
+//! Tests of the attribution of findings.
 
 use onoff_blame::account::{AccountAction, AccountInterval, ActionShare, PhaseAccount, UnknownReason, culprits};
 use onoff_evidence::Certainty;
@@ -65,7 +65,7 @@ fn merged(
     }
     let services_of =
         |pid: u32, _: i64| if pid == 8 { vec!["Other".to_owned(), "Agent".to_owned()] } else { Vec::new() };
-    let mut results: Vec<_> = Attribution { phases, services_of: &services_of }
+    let mut results: Vec<_> = Attribution::new(phases, &services_of)
         .merge(findings)
         .into_iter()
         .map(|finding| {
@@ -126,7 +126,7 @@ fn cpu_hog_without_own_path_time_costs_nothing() {
         let results = merged(&phases(own_ms), vec![hog()]);
         results.into_iter().map(|result| (result.1, result.2)).collect::<Vec<_>>()
     };
-    assert_eq!(costs(880), [("netslow".to_owned(), 3_200), ("agent.exe".to_owned(), 0)]);
+    assert_eq!(costs(280), [("netslow".to_owned(), 3_200), ("agent.exe".to_owned(), 0)]);
     assert!(costs(2_100).contains(&("agent.exe".to_owned(), 2_100)));
 }
 
@@ -143,17 +143,18 @@ fn finding_naming_subject_leads_enclosing_one() {
 fn reports_subject_on_path_but_not_off_path() {
     let phases = [phase(
         "SMSSInit",
-        vec![entry(Process, "autochk.exe", (0, 9_000)), entry(Process, "quick.exe", (9_000, 9_900))],
+        vec![entry(Process, "autochk.exe", (0, 9_000)), entry(Process, "quick.exe", (9_000, 9_400))],
     )];
     let results = merged(&phases, Vec::new());
     assert_eq!(results, [(TIME_ON_PATH, "autochk.exe".to_owned(), 9_000, vec![])]);
     // A process that ran in parallel, off the path, costs nothing.
-    let decoy = rule_finding("boot/cpu-hog", FindingSubjectKind::Process, "decoy.exe", (0, 9_900));
+    let decoy = rule_finding("boot/cpu-hog", FindingSubjectKind::Process, "decoy.exe", (0, 9_400));
     let results = merged(&phases, vec![decoy]);
     let costs: Vec<(&str, i64)> = results.iter().map(|result| (result.1.as_str(), result.2)).collect();
     assert_eq!(costs, [("autochk.exe", 9_000), ("decoy.exe", 0)]);
     // A quick process alone is not reported.
-    assert_eq!(merged(&[phase("SMSSInit", vec![entry(Process, "quick.exe", (0, 900))])], Vec::new()), []);
+    let quick = vec![entry(Process, "quick.exe", (0, 400)), entry(Process, "System", (400, 9_000))];
+    assert_eq!(merged(&[phase("SMSSInit", quick)], Vec::new()), []);
 }
 
 #[test]
@@ -181,7 +182,7 @@ fn unexplained_long_phase_is_about_the_transition() {
     ] {
         let services_of = |_: u32, _: i64| Vec::new();
         let phases = [phase];
-        let results = Attribution { phases: &phases, services_of: &services_of }.merge(vec![long()]);
+        let results = Attribution::new(&phases, &services_of).merge(vec![long()]);
         assert_eq!(results.len(), 1);
         assert_eq!(results[0].subject, FindingSubject::new(FindingSubjectKind::Transition, ""));
         assert_eq!(results[0].phase.as_deref(), Some("WinLogonInit"));
@@ -203,4 +204,31 @@ fn account_decides_subject_of_video_driver_gap() {
         vec![entry(Process, "smss.exe", (0, 3_500)), entry(Driver, VIDEO_DRIVERS[0], (3_500, 4_000))],
     )];
     assert_eq!(merged(&other, vec![gap()])[0], (VIDEO_DRIVER, "smss.exe".to_owned(), 3_500, vec![]));
+}
+
+#[test]
+fn finding_costs_time_of_subject_in_all_phases() {
+    let phases = |logon_ms: i64, shell_ms: i64| {
+        [
+            phase(
+                "WinLogonInit",
+                vec![entry(Service, "Agent", (0, logon_ms)), entry(Process, "System", (logon_ms, 3_000))],
+            ),
+            phase(
+                "ExplorerInit",
+                vec![
+                    entry(Service, "Agent", (3_000, 3_000 + shell_ms)),
+                    entry(Process, "System", (3_000 + shell_ms, 6_400)),
+                ],
+            ),
+        ]
+    };
+    // Two rules about the same service, each in another phase, are one finding.
+    let start = || rule_finding("boot/service-start-slow", FindingSubjectKind::Service, "agent", (0, 900));
+    let group = || rule_finding("boot/service-in-group-slow", FindingSubjectKind::Service, "agent", (3_000, 3_700));
+    let results = merged(&phases(900, 700), vec![start(), group()]);
+    assert_eq!(results, [("boot/service-start-slow", "Agent".to_owned(), 1_600, vec!["boot/service-in-group-slow"])]);
+    assert_eq!(merged(&phases(900, 700), Vec::new()), [(TIME_ON_PATH, "Agent".to_owned(), 1_600, vec![])]);
+    // Less than 5 % of the boot in all.
+    assert_eq!(merged(&phases(160, 150), Vec::new()), []);
 }

@@ -1,6 +1,6 @@
 //! Words for subjects of the account, and the findings about subjects that no other rule covers.
 
-use onoff_blame::account::{AccountAction, AccountEntry, AccountMeasure, AccountSubjectKind, Culprit};
+use onoff_blame::account::{AccountAction, AccountEntry, AccountMeasure, AccountSubjectKind, Culprit, CulpritPhase};
 use onoff_transitions::PhaseName;
 
 use super::MAX_ACTIVITIES;
@@ -18,6 +18,20 @@ pub(super) fn subject(entry: &AccountEntry) -> FindingSubject {
         _ => FindingSubjectKind::Work,
     };
     FindingSubject::new(kind, entry.name.clone()).with_pid(entry.pid)
+}
+
+pub(super) fn display_name(phase: &str) -> String {
+    PhaseName::parse(phase).map_or_else(|| phase.to_owned(), PhaseName::display_name)
+}
+
+/// Names the phases of a culprit, with its time in each if there are several.
+pub(super) fn phase_names(phases: &[CulpritPhase]) -> String {
+    if let [only] = phases {
+        return display_name(&only.phase);
+    }
+    let parts: Vec<String> =
+        phases.iter().map(|part| format!("{} {}", display_name(&part.phase), time(part.ns))).collect();
+    parts.join(", ")
 }
 
 /// Lists what a subject did, longest first.
@@ -66,7 +80,7 @@ pub(super) fn advice(entry: &AccountEntry) -> String {
 /// Creates the finding about a subject that no other rule covers.
 pub(crate) fn critical_path_time(culprit: &Culprit) -> RuleFinding {
     let entry = &culprit.entry;
-    let phase = PhaseName::parse(&culprit.phase).map_or_else(|| culprit.phase.clone(), PhaseName::display_name);
+    let phase = phase_names(&culprit.phases);
     if entry.kind == AccountSubjectKind::Cpu {
         return cpu_bound(culprit, &phase);
     }
@@ -84,7 +98,8 @@ pub(crate) fn critical_path_time(culprit: &Culprit) -> RuleFinding {
         .cost(cost)
         .certainty(entry.certainty)
         .evidence(entry.intervals.first().map(|interval| interval.start_ns), activities(entry))
-        .advice(format!("{} ('onoff why FILE --phase {}' shows the critical path)", advice(entry), culprit.phase));
+        .advice(format!("{} ('onoff why FILE --phase {}' shows the critical path)", advice(entry), culprit.phase))
+        .members(culprit.members.iter().cloned());
     finding.phase = Some(culprit.phase.clone());
     finding
 }

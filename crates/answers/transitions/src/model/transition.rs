@@ -12,6 +12,7 @@ use crate::shutdown::WindowsShutdown;
 use crate::suspend::{UserAbsence, WindowsSuspend};
 use onoff_evidence::account_model::{Culprit, FixFirst};
 use onoff_evidence::missing_evidence::MissingEvidence;
+use onoff_evidence::significance::min_cause_ns;
 use onoff_evidence::{Certainty, DerivedInterval};
 use onoff_usage::idle::Settling;
 use onoff_usage::units::Unit;
@@ -114,7 +115,7 @@ pub struct Transition<D = Details> {
     pub losses: Losses,
     /// The subjects that made it slow, longest first, from the accounts of its phases; may be empty.
     pub culprits: Vec<Culprit>,
-    /// What to fix first, as reported by `diagnose`; `None` if no finding has a cost.
+    /// What to fix first, as reported by `diagnose`; `None` without findings.
     pub fix_first: Option<FixFirst>,
     /// Fields specific to this kind and system.
     #[serde(flatten)]
@@ -140,17 +141,17 @@ impl<D> Transition<D> {
         self.start_ns.unwrap_or(0)
     }
 
-    /// The culprit that [`Self::fix_first`] is about, or `None` if it is about something else. If there is no such
-    /// finding, the first culprit.
+    /// The culprit that [`Self::fix_first`] is about, or `None` if it is about something else.
     #[must_use]
     pub fn first_culprit(&self) -> Option<&Culprit> {
-        let Some(fix) = &self.fix_first else { return self.culprits.first() };
-        let is_about = |culprit: &&Culprit| {
-            culprit.entry.name == fix.name
-                && fix.phase.as_deref() == Some(culprit.phase.as_str())
-                && culprit.entry.ns == fix.cost_ns
-        };
-        self.culprits.iter().find(is_about)
+        let fix = self.fix_first.as_ref()?;
+        self.culprits.iter().find(|culprit| culprit.is_about(fix))
+    }
+
+    /// Minimum time of a cause in this transition, ns.
+    #[must_use]
+    pub const fn min_cause_ns(&self) -> i64 {
+        min_cause_ns(self.total_at_least_ns)
     }
 
     /// Recorded work after the desktop or resume until the computer was idle, ns; `None` if idle detection did not

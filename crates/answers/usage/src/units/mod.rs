@@ -18,6 +18,7 @@ pub use unit::{
 };
 
 use crate::processes::Images;
+use onoff_evidence::significance::NOISE_NS;
 
 /// Returns the starts and stops in a recording, ordered by start, with their waits.
 #[must_use]
@@ -33,7 +34,10 @@ pub fn units(trace: &Trace) -> Vec<Unit> {
     // earlier unit.
     for (index, wait) in waits.into_iter().enumerate().rev() {
         let Some((earlier, wait)) = wait else { continue };
-        if let Some(earlier) = earlier {
+        // A short wait until the manager has created the earlier service's process is not a wait for that service.
+        let is_held_up =
+            |earlier: &Unit| wait.kind != WaitKind::Container || earlier.container_ns.is_some_and(|ns| ns >= NOISE_NS);
+        if let Some(earlier) = earlier.filter(|&earlier| units.get(earlier).is_some_and(is_held_up)) {
             let name = units[index].name.clone();
             let held_up_count = units[index].held_up_total.saturating_add(1);
             units[earlier].held_up.push(name);

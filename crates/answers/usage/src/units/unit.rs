@@ -186,7 +186,7 @@ pub struct Unit {
     pub automatic: bool,
     /// Start type as on Windows: 2 automatic, 3 demand; `None` if not recorded.
     pub start_type: Option<u32>,
-    /// Whether it is on the critical path of the boot or of stopping. False if the path is unknown.
+    /// Whether the boot or the shutdown waited for it: it is on the critical path. False if the path is unknown.
     pub on_path: bool,
     /// What it waited for last; `None` if not recorded.
     pub waited_for: Option<UnitWait>,

@@ -6,11 +6,11 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A program, service, driver, script or unit that was on the critical path of a phase for 1 s or more and that no
-    /// other rule reports; several programs or services of 300 ms or more each in sequence, reported as one; a file
-    /// that a system component waited for 2 s or more; and a disk that such components waited for as long and for a
-    /// third of the phase, with the components that waited. System components that are part of every transition are
-    /// reported only if their phase took longer than normal.
+    /// A program, service, driver, script or unit that no other rule reports and that was on the critical path for 5 %
+    /// of the transition or more (at least 300 ms, at most 1 s), summed over its phases; several programs or services
+    /// of 300 ms or more each in sequence, reported as one; a file that a system component waited for 2 s or more; and
+    /// a disk that such components waited for as long and for a third of the phase, with the components that waited.
+    /// System components that are part of every transition are reported only if their phase took longer than normal.
     ///
     /// # Why it costs time
     /// A phase cannot end before everything on its critical path is done.

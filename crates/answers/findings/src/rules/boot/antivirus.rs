@@ -7,7 +7,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// An antimalware process that uses 1 s or more of CPU and disk time while the shell starts.
+    /// An antimalware process whose CPU and disk time while the shell starts is 5 % of the boot or more (at least
+    /// 300 ms, at most 1 s).
     ///
     /// # Why it costs time
     /// Shell startup is bound by CPU and disk. Every file the shell opens is scanned first, and the scanner's own reads
@@ -90,7 +91,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let length = end.saturating_sub(start);
     Ok(usages
         .into_iter()
-        .filter(|(_, _, cpu, disk)| cpu.saturating_add(*disk) >= thresholds::ANTIVIRUS_NS)
+        .filter(|(_, _, cpu, disk)| cpu.saturating_add(*disk) >= facts.report.min_cause_ns())
         .map(|(image, pid, cpu, disk)| {
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(pid),

@@ -7,7 +7,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A boot-start driver whose initialization (`DriverEntry`) takes 500 ms or more.
+    /// A boot-start driver whose initialization (`DriverEntry`) takes 5 % of the boot or more (at least
+    /// 300 ms, at most 500 ms).
     ///
     /// # Why it costs time
     /// Boot-start drivers are initialized one at a time, before any other part of the system runs.
@@ -36,7 +37,10 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     });
     Ok(drivers
         .into_iter()
-        .filter(|work| covered_ns(work.request_intervals(), (i64::MIN, i64::MAX)) >= thresholds::BOOT_DRIVER_NS)
+        .filter(|work| {
+            covered_ns(work.request_intervals(), (i64::MIN, i64::MAX))
+                >= facts.report.min_cause_ns().min(thresholds::BOOT_DRIVER_NS)
+        })
         .map(|work| {
             let first_start_ns = work.operations.first().map(|device| device.start_ns);
             RuleFinding::new(

@@ -7,7 +7,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A driver that blocks for 700 ms or more in total in its dispatch routine while enumerating child devices
+    /// A driver that blocks for 5 % of the boot or more (at least 300 ms, at most 700 ms) in total in its dispatch
+    /// routine while enumerating child devices
     /// (`IRP_MN_QUERY_DEVICE_RELATIONS`).
     ///
     /// # Why it costs time

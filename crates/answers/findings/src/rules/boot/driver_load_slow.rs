@@ -8,8 +8,8 @@ use crate::shell_argument::quote_argument;
 
 rule! {
     /// # What it finds
-    /// A driver other than a boot-start driver that takes 1 s or more to load and initialize, before it starts any
-    /// device.
+    /// A driver other than a boot-start driver that takes 5 % of the boot or more (at least 300 ms, at most 1 s) to
+    /// load and initialize, before it starts any device.
     ///
     /// # Why it costs time
     /// The image is read, its signature is checked and `DriverEntry` runs, all before the boot continues.
@@ -35,7 +35,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(drivers
         .into_iter()
         .filter(|work| {
-            covered_ns(work.request_intervals(), (i64::MIN, i64::MAX)) >= thresholds::DRIVER_LOAD_NS
+            covered_ns(work.request_intervals(), (i64::MIN, i64::MAX)) >= facts.report.min_cause_ns()
         })
         .map(|work| {
             let first_start_ns = work.operations.first().map(|device| device.start_ns);

@@ -7,8 +7,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A driver that blocks for 700 ms or more in total in its dispatch routine while starting devices
-    /// (`IRP_MN_START_DEVICE`). USB devices have a separate rule, `boot/usb-device-slow`.
+    /// A driver that blocks for 5 % of the boot or more (at least 300 ms, at most 700 ms) in total in its dispatch
+    /// routine while starting devices (`IRP_MN_START_DEVICE`). USB devices have a separate rule, `boot/usb-device-slow`.
     ///
     /// # Why it costs time
     /// The Plug and Play manager starts no other device while a driver is in its dispatch routine. If the driver pends

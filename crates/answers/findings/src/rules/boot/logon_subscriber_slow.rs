@@ -4,7 +4,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A subscriber of Winlogon notifications, such as the profile service, that takes 1 s or more.
+    /// A subscriber of Winlogon notifications, such as the profile service, that takes 5 % of the boot or
+    /// more (at least 300 ms, at most 1 s).
     ///
     /// # Why it costs time
     /// Winlogon calls its subscribers one at a time and waits for each of them.
@@ -36,7 +37,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .filter(|work| work.start_ns < main_path_end)
         .filter_map(|work| {
             let (end, length) = work.end_ns.zip(work.duration_ns)?;
-            (length >= thresholds::SUBSCRIBER_NS).then(|| {
+            (length >= facts.report.min_cause_ns()).then(|| {
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Work, work.name.clone()),
                     format!("the logon waited {} for its subscriber {}", time(length), work.name),

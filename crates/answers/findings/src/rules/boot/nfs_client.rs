@@ -46,7 +46,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 "if the computer does not use NFS, disable it with 'sc config nfsclnt start= disabled'; it may cost 20 to 45 s in \
                  other boots",
             );
-            if duration_ns < thresholds::SERVICE_START_NS {
+            if duration_ns < facts.report.min_cause_ns() {
                 // Quick this time, but still worth reporting.
                 finding = finding.cost(Cost::UNKNOWN);
             }

@@ -107,7 +107,7 @@ pub(super) fn blocking_drivers(
         .filter_map(|work| {
             let blocking = work.blocking();
             let blocked_ns = covered_ns(blocking.clone(), (i64::MIN, i64::MAX));
-            if blocked_ns < thresholds::NOT_PENDED_NS {
+            if blocked_ns < facts.report.min_cause_ns().min(thresholds::NOT_PENDED_NS) {
                 return None;
             }
             let mut finding = RuleFinding::new(

@@ -4,7 +4,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A Group Policy startup or logon script that takes 500 ms or more.
+    /// A Group Policy startup or logon script that takes 5 % of the boot or more (at least 300 ms, at
+    /// most 500 ms).
     ///
     /// # Why it costs time
     /// Unless policy says otherwise, the logon waits for its scripts.
@@ -35,7 +36,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .iter()
         .filter_map(|script| {
             let (end, length) = script.end_ns.zip(script.duration_ns)?;
-            (length >= thresholds::SCRIPT_NS).then(|| {
+            (length >= facts.report.min_cause_ns().min(thresholds::SCRIPT_NS)).then(|| {
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Work, script.name.clone()),
                     format!("policy script {} took {}", script.name, time(length)),

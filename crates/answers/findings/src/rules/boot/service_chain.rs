@@ -84,6 +84,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         Cost::at_most(cost_ns)
     })
     .certainty(Certainty::Inferred)
+    .members(names.iter().copied())
     .advice(
         "remove unneeded dependencies and load-order groups, and have these services report SERVICE_RUNNING before their \
          slow work; check each with 'sc qc NAME' and 'sc enumdepend NAME' first",

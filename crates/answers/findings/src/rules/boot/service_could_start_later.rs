@@ -86,6 +86,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             listed(&names, 4)
         ),
     )
+    .members(names.iter().copied())
     .cost(facts.processes_cost(
         &pids,
         facts.main_path(),

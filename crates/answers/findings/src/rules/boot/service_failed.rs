@@ -58,7 +58,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
 fn in_trace(facts: &BootFacts<'_>) -> Vec<RuleFinding> {
     starts(facts)
         .filter(|service| service.outcome == ServiceOutcome::Failed)
-        .filter(|service| service.duration_ns.is_some_and(|ns| ns < thresholds::SERVICE_START_NS))
+        .filter(|service| service.duration_ns.is_some_and(|ns| ns < facts.report.min_cause_ns()))
         .map(|service| {
             finding(&service.name, format!("service {} failed to start", service.name))
                 .evidence(service.start_ns, format!("{} was requested to start", service.name))

@@ -5,7 +5,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A service in a load-order group that takes 1 s or more to start.
+    /// A service in a load-order group that takes 5 % of the boot or more (at least 300 ms, at most 1 s) to start.
     ///
     /// # Why it costs time
     /// Groups start one at a time, so every later group waits for the service, and the logon waits for the groups it
@@ -25,7 +25,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "WinLogonInit Performance Vulnerabilities", tables 7 and A-2;
-    /// the threshold of 1 s is onoff's.
+    /// the threshold is onoff's.
     "boot/service-in-group-slow", "slow services that block later load-order groups", Boot(check)
 }
 
@@ -34,7 +34,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(starts(facts)
         .filter(|service| onoff_usage::units::delays_later_groups(facts.trace, service))
         .filter(|service| !super::nfs_client::is_nfs_client(&service.name))
-        .filter(|service| service.duration_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
+        .filter(|service| service.duration_ns.is_none_or(|ns| ns >= facts.report.min_cause_ns()))
         .map(|service| {
             let outcome = match service.duration_ns {
                 Some(ns) => format!("took {} to start", time(ns)),

@@ -5,8 +5,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A service outside load-order groups that takes 1 s or more to start, with the part of the boot that waited for
-    /// it.
+    /// A service outside load-order groups that takes 5 % of the boot or more (at least 300 ms, at most 1 s) to start,
+    /// with the part of the boot that waited for it.
     ///
     /// # Why it costs time
     /// Such services start in parallel with the logon and the shell. They cost time if something waits for them, or
@@ -24,9 +24,9 @@ rule! {
     /// long it takes.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "Identifying Service Start Time Issues"; the threshold of 1 s is
+    /// Windows On/Off Transition Performance Analysis, "Identifying Service Start Time Issues"; the threshold is
     /// onoff's.
-    "boot/service-start-slow", "services that take 1 s or more to start", Session(check)
+    "boot/service-start-slow", "services that take 5 % of the boot or more to start", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
@@ -37,7 +37,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .filter(|service| !super::nfs_client::is_nfs_client(&service.name))
         // Starts after the desktop belong to PostBoot, which counts the resources they use.
         .filter(|service| service.start_ns < main_path_end)
-        .filter(|service| service.duration_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
+        .filter(|service| service.duration_ns.is_none_or(|ns| ns >= facts.report.min_cause_ns()))
         .map(|service| {
             let outcome = match service.duration_ns {
                 Some(ns) => format!("took {} to start", time(ns)),

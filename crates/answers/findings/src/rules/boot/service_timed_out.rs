@@ -40,7 +40,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .failed_services
         .iter()
         .filter_map(|failure| {
-            let wait_ns = failure.wait_ns.filter(|&ns| ns >= thresholds::SERVICE_START_NS)?;
+            let wait_ns = failure.wait_ns.filter(|&ns| ns >= facts.report.min_cause_ns())?;
             let interval = (failure.time_ns.saturating_sub(wait_ns), failure.time_ns);
             if is_desktop_known && interval.0 >= main_path_end {
                 return None;

@@ -8,7 +8,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A USB device whose start and enumeration take 1 s or more in total during the boot.
+    /// A USB device whose start and enumeration take
+    /// 5 % of the boot or more (at least 300 ms, at most 1 s) in total.
     ///
     /// # Why it costs time
     /// USB devices are often slow to respond after power-on, and a USB stick or disk can delay everything that comes
@@ -60,7 +61,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             })
             .collect();
         let total_ns = covered_ns(request_intervals.clone(), (i64::MIN, i64::MAX));
-        let Some(first_operation) = device_operations.first().filter(|_| total_ns >= thresholds::USB_DEVICE_NS) else {
+        let Some(first_operation) = device_operations.first().filter(|_| total_ns >= facts.report.min_cause_ns())
+        else {
             continue;
         };
         let pends = device_operations.iter().all(|operation| !not_pended(operation));

@@ -8,7 +8,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// An initcall, a module load or a driver probe that takes 500 ms or more.
+    /// An initcall, a module load or a driver probe that takes 5 % of the boot or more (at least 300 ms, at most
+    /// 500 ms).
     ///
     /// # Why it costs time
     /// Built-in initcalls run one at a time, before anything else; a probe blocks whatever waits for its device.
@@ -52,7 +53,9 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .details
         .devices
         .iter()
-        .filter(|device| device.duration_ns.is_some_and(|ns| ns >= thresholds::LINUX_DRIVER_NS))
+        .filter(|device| {
+            device.duration_ns.is_some_and(|ns| ns >= facts.report.min_cause_ns().min(thresholds::LINUX_DRIVER_NS))
+        })
         // Operations are sorted longest first.
         .take(MAX_OPERATIONS)
         .filter(|device| !is_within_load(device))

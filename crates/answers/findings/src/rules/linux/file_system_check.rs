@@ -5,8 +5,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A file system check (`systemd-fsck@….service`, `systemd-fsck-root.service`) takes 1 s or more on the critical
-    /// path to the default target.
+    /// A file system check (`systemd-fsck@….service`, `systemd-fsck-root.service`) takes 5 % of the boot or more (at
+    /// least 300 ms, at most 1 s) on the critical path to the default target.
     ///
     /// # Why it costs time
     /// A file system is mounted only after its check, and what needs it starts only then. After a clean shutdown,
@@ -33,7 +33,7 @@ pub(super) fn is_file_system_check(unit: &str) -> bool {
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
-    let waits = waits(facts, is_file_system_check, thresholds::UNIT_NS)?;
+    let waits = waits(facts, is_file_system_check, facts.report.min_cause_ns())?;
     let finding = |wait: &super::known_waits::Wait<'_>| {
         let title = format!("the boot waited {} for a file system check ({})", time(wait.duration_ns), wait.unit);
         wait.finding(

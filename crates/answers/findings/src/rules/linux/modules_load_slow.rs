@@ -5,7 +5,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// `systemd-modules-load.service` takes 1 s or more on the critical path to the default target.
+    /// `systemd-modules-load.service` takes 5 % of the boot or more (at least 300 ms, at most 1 s) on the critical path
+    /// to the default target.
     ///
     /// # Why it costs time
     /// It loads the modules named in `modules-load.d` and on the kernel command line, and `sysinit.target` waits for
@@ -31,7 +32,7 @@ pub(super) fn is_module_load(unit: &str) -> bool {
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
-    let waits = waits(facts, is_module_load, thresholds::UNIT_NS)?;
+    let waits = waits(facts, is_module_load, facts.report.min_cause_ns())?;
     let finding = |wait: &super::known_waits::Wait<'_>| {
         let title = format!(
             "the boot waited {} for statically configured kernel modules ({})",

@@ -7,8 +7,9 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit that only waits for the network (`systemd-networkd-wait-online`, `NetworkManager-wait-online`,
-    /// `ifupdown-wait-online`, `connman-wait-online`) for 1 s or more on the critical path to the default target.
+    /// A unit that only waits for the network (`systemd-networkd-wait-online`, `NetworkManager-wait-online`, `ifupdown-
+    /// wait-online`, `connman-wait-online`) for 5 % of the boot or more (at least 300 ms, at most 1 s) on the critical
+    /// path to the default target.
     ///
     /// # Why it costs time
     /// Getting an address depends on other computers. Everything ordered after `network-online.target` waits, including
@@ -43,7 +44,7 @@ pub(super) fn is_network_wait(unit: &str) -> bool {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let has_failed =
         |name: &str| facts.report.units.iter().any(|unit| unit.name == name && unit.outcome == ServiceOutcome::Failed);
-    Ok(waits(facts, is_network_wait, thresholds::UNIT_NS)?
+    Ok(waits(facts, is_network_wait, facts.report.min_cause_ns())?
         .iter()
         .map(|wait| {
             let in_vain = if has_failed(wait.unit) { " in vain" } else { "" };

@@ -5,8 +5,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// `systemd-random-seed.service`, or a service that only gathers entropy, takes 1 s or more on the critical path to
-    /// the default target.
+    /// `systemd-random-seed.service`, or a service that only gathers entropy, takes 5 % of the boot or more (at least
+    /// 300 ms, at most 1 s) on the critical path to the default target.
     ///
     /// # Why it costs time
     /// It waits until the kernel's random number generator is ready, and services that need keys wait for it. A virtual
@@ -33,7 +33,7 @@ pub(super) fn is_entropy_wait(unit: &str) -> bool {
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
-    let waits = waits(facts, is_entropy_wait, thresholds::UNIT_NS)?;
+    let waits = waits(facts, is_entropy_wait, facts.report.min_cause_ns())?;
     let finding = |wait: &super::known_waits::Wait<'_>| {
         let title = format!("the boot waited {} for random numbers ({})", time(wait.duration_ns), wait.unit);
         wait.finding(

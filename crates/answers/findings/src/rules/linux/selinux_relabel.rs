@@ -5,8 +5,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// SELinux labels are written to every file during the boot (`selinux-autorelabel.service`), which takes 1 s or
-    /// more.
+    /// SELinux labels are written to every file during the boot (`selinux-autorelabel.service`), which takes 5 % of the
+    /// boot or more (at least 300 ms, at most 1 s).
     ///
     /// # Why it costs time
     /// Every file on every file system is visited, and the computer restarts afterwards: the user waits for two boots.
@@ -32,7 +32,7 @@ pub(super) fn is_relabel(unit: &str) -> bool {
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
-    let waits = waits(facts, is_relabel, thresholds::UNIT_NS)?;
+    let waits = waits(facts, is_relabel, facts.report.min_cause_ns())?;
     let finding = |wait: &super::known_waits::Wait<'_>| {
         let title = format!("relabeling every file for SELinux took {} ({})", time(wait.duration_ns), wait.unit);
         wait.finding(

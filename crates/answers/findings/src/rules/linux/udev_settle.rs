@@ -5,7 +5,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// `systemd-udev-settle.service` takes 1 s or more on the critical path to the default target.
+    /// `systemd-udev-settle.service` takes 5 % of the boot or more (at least 300 ms, at most 1 s) on the critical path
+    /// to the default target.
     ///
     /// # Why it costs time
     /// It waits for all devices known so far, including unneeded ones, and everything after it waits too. Even so, it
@@ -31,7 +32,7 @@ pub(super) fn is_udev_settle(unit: &str) -> bool {
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
-    let waits = waits(facts, is_udev_settle, thresholds::UNIT_NS)?;
+    let waits = waits(facts, is_udev_settle, facts.report.min_cause_ns())?;
     let finding = |wait: &super::known_waits::Wait<'_>| {
         let title =
             format!("the boot waited {} for udev to handle all device events ({})", time(wait.duration_ns), wait.unit);

@@ -66,6 +66,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             FindingSubject::new(FindingSubjectKind::Service, names.join(" → ")),
             format!("{length} services started sequentially and took {} in total: {}", time(total_ns), names.join(", ")),
         )
+        .members(names.iter().copied())
         // In parallel, only the longest would count.
         .cost(Cost::at_most(total_ns.saturating_sub(largest_ns)))
         .certainty(chain.iter().fold(path.certainty, |certainty, step| certainty.and(step.released_by.certainty)))

@@ -6,7 +6,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit that failed in less than 1 s during the boot. Units that failed later are covered by
+    /// A unit that failed in less than 5 % of the boot (300 ms to 1 s). Units that failed later are covered by
     /// `linux/unit-timed-out`.
     ///
     /// # Why it costs time
@@ -42,7 +42,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     Ok(units
         .iter()
         .filter(|unit| unit.outcome == ServiceOutcome::Failed && unit.automatic)
-        .filter(|unit| unit.duration_ns.is_none_or(|ns| ns < thresholds::UNIT_NS))
+        .filter(|unit| unit.duration_ns.is_none_or(|ns| ns < facts.report.min_cause_ns()))
         .filter(|unit| !started_later(&unit.name, unit.start_ns))
         .map(|unit| {
             let result_suffix = if unit.result.is_empty() { String::new() } else { format!(" ({})", unit.result) };

@@ -12,10 +12,10 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit on the critical path to the default target that takes 1 s or more until the next unit can start. If
-    /// dependencies were not recorded: the five slowest units, any of which may have delayed the boot; the time in
-    /// which no other unit was starting certainly did. In that case, a device is reported only if nothing else was
-    /// starting until it appeared. Waits with a specific rule are left to that rule.
+    /// A unit on the critical path to the default target that takes 5 % of the boot or more (at least 300 ms, at most 1
+    /// s) until the next unit can start. If dependencies were not recorded: the five slowest units, any of which may
+    /// have delayed the boot; the time in which no other unit was starting certainly did. In that case, a device is
+    /// reported only if nothing else was starting until it appeared, for 1 s or more. Waits with a specific rule are left to that rule.
     ///
     /// # Why it costs time
     /// Units ordered after it start only then. It is on the critical path, so a faster start shortens the boot until
@@ -62,10 +62,11 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     if path.steps.is_empty() {
         return without_path(facts, has_failed);
     }
+    let min_ns = |unit: &str| if unit.ends_with(".device") { MIN_DEVICE_NS } else { facts.report.min_cause_ns() };
     Ok(path
         .steps
         .iter()
-        .filter(|step| !step.unit.ends_with(".target") && step.duration_ns >= thresholds::UNIT_NS)
+        .filter(|step| !step.unit.ends_with(".target") && step.duration_ns >= min_ns(&step.unit))
         .filter(|step| !has_specific_rule(&step.unit) && !has_failed(&step.unit))
         .map(|step| {
             let is_device = step.unit.ends_with(".device");
@@ -111,7 +112,7 @@ fn without_path(facts: &LinuxBootFacts<'_>, has_failed: impl Fn(&str) -> bool) -
     let is_work = |unit: &str| {
         !unit.ends_with(".target") && !unit.ends_with(".device") && !has_specific_rule(unit) && !has_failed(unit)
     };
-    let mut slow_waits = waits(facts, is_work, thresholds::UNIT_NS)?;
+    let mut slow_waits = waits(facts, is_work, facts.report.min_cause_ns())?;
     slow_waits.sort_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
     let units = slow_waits.iter().take(MAX_UNITS).map(|wait| wait.finding(wait.title(), RECORD_ORDER));
     let devices = lone_devices(facts).into_iter().map(|(device, lone_ns, end_ns)| {
@@ -136,15 +137,19 @@ fn without_path(facts: &LinuxBootFacts<'_>, has_failed: impl Fn(&str) -> bool) -
 /// Advice on recording unit ordering.
 const RECORD_ORDER: &str = "add 'systemctl show \"*\" > units.txt' to the recording to see which unit waited for which";
 
+/// Minimum wait for a device, ns: every boot waits for its disk, for up to a second.
+const MIN_DEVICE_NS: i64 = onoff_evidence::significance::NOTICEABLE_NS;
+
 /// Maximum time from a device event to the next unit start, ns: systemd has to handle the event first. Chosen from
 /// recorded boots of a slow emulated computer.
 const AFTER_DEVICE_NS: i64 = 100_000_000;
 
-/// Finds devices the boot must have waited for, in a recording without dependencies: for at least the slow unit
-/// threshold before the device appeared, no other unit was starting, and a unit started right after. Returns each
+/// Finds devices the boot must have waited for, in a recording without dependencies: for at least the minimum
+/// time before the device appeared, no other unit was starting, and a unit started right after. Returns each
 /// device with the duration and the end of that wait.
 fn lone_devices<'a>(facts: &LinuxBootFacts<'a>) -> Vec<(&'a Unit, i64, i64)> {
     let report = facts.report;
+    let min_ns = MIN_DEVICE_NS;
     let is_device = |unit: &&Unit| unit.name.ends_with(".device");
     let target_ns = report.details.default_target.as_ref().map(|target| target.reached_ns);
     let mut others: Vec<(i64, i64)> = report
@@ -165,7 +170,7 @@ fn lone_devices<'a>(facts: &LinuxBootFacts<'a>) -> Vec<(&'a Unit, i64, i64)> {
                 .units
                 .iter()
                 .filter(is_device)
-                .filter(|unit| unit.start_ns < start_ns.saturating_sub(thresholds::UNIT_NS))
+                .filter(|unit| unit.start_ns < start_ns.saturating_sub(min_ns))
                 .filter(|unit| {
                     unit.end_ns.is_some_and(|end| {
                         end > since_ns && end <= start_ns && start_ns.saturating_sub(end) <= AFTER_DEVICE_NS
@@ -174,7 +179,7 @@ fn lone_devices<'a>(facts: &LinuxBootFacts<'a>) -> Vec<(&'a Unit, i64, i64)> {
                 .max_by_key(|unit| unit.end_ns);
             if let Some(device) = last_device {
                 let lone_ns = start_ns.saturating_sub(since_ns.max(device.start_ns));
-                if lone_ns >= thresholds::UNIT_NS {
+                if lone_ns >= min_ns {
                     devices.push((device, lone_ns, start_ns));
                 }
             }

@@ -6,7 +6,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit that takes 1 s or more to stop, or that is killed after its timeout.
+    /// A unit that takes 5 % of the shutdown or more (at least 300 ms, at most 1 s) to stop, or that is killed after its timeout.
     ///
     /// # Why it costs time
     /// The computer powers off only after every unit has stopped, and units are stopped in reverse order of their
@@ -42,7 +42,7 @@ fn check(report: &LinuxShutdownReport) -> Outcome {
             if length < 0 {
                 return None;
             }
-            if length < thresholds::SERVICE_STOP_NS && unit.time_out.is_none() {
+            if length < report.min_cause_ns() && unit.time_out.is_none() {
                 return None;
             }
             let path_step = report.details.path.iter().find(|step| step.name == unit.name);

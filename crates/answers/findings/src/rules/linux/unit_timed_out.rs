@@ -6,7 +6,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit whose start failed after 1 s or more, through its timeout or otherwise.
+    /// A unit whose start failed after 5 % of the boot or more (at least 300 ms, at most 1 s), through its timeout or otherwise.
     ///
     /// # Why it costs time
     /// Units ordered after it wait until systemd gives up, by default after 90 s, and the unit is not available.
@@ -37,7 +37,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .filter(|unit| unit.outcome == ServiceOutcome::Failed && unit.automatic)
         .filter_map(|unit| {
             let (end, length) = unit.end_ns.zip(unit.duration_ns)?;
-            if length < thresholds::UNIT_NS {
+            if length < facts.report.min_cause_ns() {
                 return None;
             }
             let result_suffix = match unit.result.as_str() {

@@ -8,8 +8,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// An application with windows, or of unknown kind, that responds to the shutdown after 500 ms or more but within
-    /// its timeout.
+    /// An application with windows, or of unknown kind, that responds to the shutdown after 5 % of the shutdown or more
+    /// (at least 300 ms, at most 500 ms) but within its timeout.
     ///
     /// # Why it costs time
     /// Applications are notified one at a time (current versions notify those of one level in parallel), so each one's
@@ -41,7 +41,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         })
         .filter_map(|(_, application)| {
             let length = application.duration_ns?;
-            (length >= thresholds::APPLICATION_EXIT_NS).then(|| {
+            (length >= facts.report.min_cause_ns().min(thresholds::APPLICATION_EXIT_NS)).then(|| {
                 let title = format!("{} took {} to exit", application.name, time(length));
                 application_finding(facts, application, title).advice(
                     "have it respond at once: save while it runs, write only unsaved data at the end, and avoid explicit flushes and \

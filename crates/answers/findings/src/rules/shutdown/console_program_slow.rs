@@ -8,7 +8,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A console program whose control handler takes 500 ms or more, or does not return within 5 s.
+    /// A console program whose control handler takes 5 % of the shutdown or more (at least 300 ms, at most 500 ms), or
+    /// does not return within 5 s.
     ///
     /// # Why it costs time
     /// The shutdown waits for the handler, up to 5 s per program, before it terminates the process.
@@ -37,7 +38,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         })
         .filter(|(_, application)| {
             application.duration_ns
-                .is_none_or(|ns| ns >= thresholds::APPLICATION_EXIT_NS)
+                .is_none_or(|ns| ns >= facts.report.min_cause_ns().min(thresholds::APPLICATION_EXIT_NS))
                 || !application.details.time_outs.is_empty()
                 || application.details.terminated
         })

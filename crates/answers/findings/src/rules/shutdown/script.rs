@@ -4,7 +4,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A Group Policy logoff or shutdown script that takes 500 ms or more.
+    /// A Group Policy logoff or shutdown script that takes 5 % of the shutdown or more (at least
+    /// 300 ms, at most 500 ms).
     ///
     /// # Why it costs time
     /// The session or the shutdown waits for the script.
@@ -33,7 +34,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         .iter()
         .filter_map(|script| {
             let (end, length) = script.end_ns.zip(script.duration_ns)?;
-            (length >= thresholds::SCRIPT_NS).then(|| {
+            (length >= facts.report.min_cause_ns().min(thresholds::SCRIPT_NS)).then(|| {
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Work, script.name.clone()),
                     format!("policy script {} took {}", script.name, time(length)),

@@ -7,7 +7,7 @@ use crate::shell_argument::quote_argument;
 
 rule! {
     /// # What it finds
-    /// A service that takes 1 s or more to stop, but stops within its timeout.
+    /// A service that takes 5 % of the shutdown or more (at least 300 ms, at most 1 s) to stop, but stops within its timeout.
     ///
     /// # Why it costs time
     /// Services registered for preshutdown notification stop one at a time, so each one's time adds up. The rest stop
@@ -38,7 +38,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         .filter(|service| service.time_out.is_none())
         .filter_map(|service| {
             let (end, length) = service.end_ns.zip(service.duration_ns)?;
-            if length < thresholds::SERVICE_STOP_NS {
+            if length < facts.report.min_cause_ns() {
                 return None;
             }
             let notification = match service.notification {

@@ -20,11 +20,7 @@ pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()
                 1 => " 1 more finding below.".to_owned(),
                 others => format!(" {others} more findings below."),
             };
-            let text = match first.fix_first() {
-                Some(fix) => fix_first::sentence(&fix),
-                None => format!("Fix first: {}.", printable(&first.title)),
-            };
-            writeln!(out, "{}", styled(WORST, text + &suffix))
+            writeln!(out, "{}", styled(WORST, fix_first::sentence(&first.fix_first()) + &suffix))
         }
         None => writeln!(out, "{}", printable(&without_finding(diagnosis))),
     }

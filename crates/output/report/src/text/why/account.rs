@@ -37,7 +37,10 @@ pub(super) fn write_headline(interval: &ExplainedInterval, title: &str, out: &mu
             let service = printable(&interval.name);
             let (cost, total) = (duration(entry.ns), duration(interval.account.duration_ns));
             let cost = if cost == total { "all".to_owned() } else { cost };
-            let claim = format!("{service} waited {total} to start, {cost} of it for {}", subject(entry));
+            let claim = format!(
+                "{service} waited {total} to start, {cost} of it for {}",
+                subject(entry, &interval.account.entries)
+            );
             return writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}: {}{}", actions(entry), inferred(entry));
         }
     }
@@ -55,7 +58,7 @@ pub fn sentence(account: &PhaseAccount, title: &str) -> Option<(String, String)>
         let reason = printable(&largest.name);
         return Some((format!("{cost} of {total} of {title} is unattributed: {reason}"), String::new()));
     }
-    let name = subject(largest);
+    let name = subject(largest, &account.entries);
     let verb = verb(account.measure);
     let inferred = inferred(largest);
     let requests = requests(largest);
@@ -75,7 +78,7 @@ pub fn culprit(culprit: &Culprit) -> String {
 
 /// Names the culprit like [`culprit`], but follows a sentence about `phase` and does not name the phase again.
 pub(in crate::text) fn culprit_of(culprit: &Culprit, phase: &str) -> String {
-    if culprit.phase != phase || culprit.is_truncated {
+    if culprit.phase != phase || culprit.phases.len() > 1 || culprit.is_truncated {
         return self::culprit(culprit);
     }
     let entry = &culprit.entry;
@@ -83,7 +86,7 @@ pub(in crate::text) fn culprit_of(culprit: &Culprit, phase: &str) -> String {
     let length = if cost == total { "all of that time".to_owned() } else { cost };
     let claim = match entry.kind {
         AccountSubjectKind::Cpu => format!("{CPU_CONTENTION} blocked it for {length}"),
-        _ => format!("{} {} it for {length}{}", subject(entry), verb(culprit.measure), requests(entry)),
+        _ => format!("{} {} it for {length}{}", subject(entry, &[]), verb(culprit.measure), requests(entry)),
     };
     culprit_sentence(culprit, claim)
 }
@@ -107,11 +110,31 @@ fn culprit_claim(culprit: &Culprit, phase: &str) -> String {
     }
     let verb = verb(culprit.measure);
     let requests = requests(entry);
+    if culprit.phases.len() > 1 {
+        let parts: Vec<String> = culprit
+            .phases
+            .iter()
+            .map(|part| {
+                let length = part_of_total(&duration(part.ns), &duration(part.phase_ns));
+                format!("{} for {length}", display_name(&part.phase))
+            })
+            .collect();
+        let total = duration(entry.ns);
+        return format!("{} {verb} {}, {total} in all", subject(entry, &[]), listed(&parts));
+    }
     let mut length = part_of_total(&duration(entry.ns), &duration(culprit.phase_ns));
     if culprit.is_truncated {
         length += " recorded";
     }
-    format!("{} {verb} {phase} for {length}{requests}", subject(entry))
+    format!("{} {verb} {phase} for {length}{requests}", subject(entry, &[]))
+}
+
+/// Joins phrases: `a, b and c`.
+fn listed(parts: &[String]) -> String {
+    match parts.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => parts.concat(),
+    }
 }
 
 /// Formats a part of a total: `3.00 s of 9.00 s`, or `all 9.00 s`.
@@ -165,7 +188,7 @@ pub(super) fn write_entries(account: &PhaseAccount, max: usize, out: &mut dyn Wr
         .name("name", "subject", 60, |row| match row {
             Row::Entry(entry) => {
                 let style = if Some(*entry) == account.largest_entry() { WORST } else { Style::new() };
-                Cell::with_display_text(Value::text(&entry.name), subject(entry)).with_style(style)
+                Cell::with_display_text(Value::text(&entry.name), subject(entry, &account.entries)).with_style(style)
             }
             Row::Rest { entries, .. } => Cell::text_only(QUIET, format!("{} more", count(*entries as u64))),
         })
@@ -197,11 +220,16 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Returns the display name of a subject; for a process, with its id.
+/// Returns the display name of a subject among others; with the process id if another process has the same name.
 #[must_use]
-pub fn subject(entry: &AccountEntry) -> String {
+pub fn subject(entry: &AccountEntry, others: &[AccountEntry]) -> String {
+    let is_namesake = |other: &AccountEntry| {
+        other.kind == entry.kind && other.pid != entry.pid && other.name.eq_ignore_ascii_case(&entry.name)
+    };
     match (entry.kind, entry.pid) {
-        (AccountSubjectKind::Process, Some(pid)) => format!("{} ({pid})", printable(&entry.name)),
+        (AccountSubjectKind::Process, Some(pid)) if others.iter().any(is_namesake) => {
+            format!("{} ({pid})", printable(&entry.name))
+        }
         (AccountSubjectKind::UserInput, _) => "the user".to_owned(),
         _ => printable(&entry.name).into_owned(),
     }
