@@ -332,10 +332,16 @@ pub struct FixFirst {
     pub name: String,
     /// The phase it made longer; `None` if the finding is not about a single phase.
     pub phase: Option<String>,
-    /// Cost, ns; `None` if unknown.
+    /// Cost, ns: what fixing it would save; `None` if unknown.
     pub cost_ns: Option<i64>,
+    /// Lowest cost, ns; `None` if the cost is not predicted by a replay.
+    pub cost_min_ns: Option<i64>,
+    /// Highest cost, ns; `None` if the cost is not predicted by a replay.
+    pub cost_max_ns: Option<i64>,
     /// True if the cost is an upper bound, because the work ran in parallel with other work.
     pub is_upper_bound: bool,
+    /// Time on the critical path, ns; `None` if unknown.
+    pub path_ns: Option<i64>,
     pub certainty: Certainty,
     /// What was found, as a sentence without a full stop.
     pub title: String,
@@ -381,6 +387,6 @@ impl Culprit {
     pub fn is_about(&self, fix: &FixFirst) -> bool {
         self.entry.name == fix.name
             && fix.phase.as_deref() == Some(self.phase.as_str())
-            && fix.cost_ns.is_none_or(|ns| self.entry.ns == ns)
+            && fix.path_ns.or(fix.cost_ns).is_none_or(|ns| self.entry.ns == ns)
     }
 }

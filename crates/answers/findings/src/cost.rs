@@ -7,6 +7,8 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CostBasis {
+    /// What fixing it would save, predicted by a replay of the recorded work.
+    Predicted,
     /// Time on the critical path: without it, the transition would be this much shorter, unless something else became critical.
     CriticalPath,
     /// The work ran in parallel with the critical path: an upper bound.

@@ -23,6 +23,7 @@ use crate::attribution::{Attribution, TIME_ON_PATH};
 use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
 use crate::cost::Interval;
 use crate::finding::{CostBasis, FindingEvidence, FindingSeverity, RuleFinding};
+use crate::predicted_cost::{CombinedSaving, CostPredictions, Outlook};
 use crate::quantities::time;
 use crate::registry::RULES;
 use crate::rule::{Check, Outcome, Rule};
@@ -63,6 +64,11 @@ pub struct DiagnosedTransition {
     pub at_least_ns: i64,
     /// The most expensive finding about the transition, the first in the list of findings; `None` without findings.
     pub fix_first: Option<FixFirst>,
+    /// What all predicted changes together would save; `None` for fewer than two.
+    pub combined_saving: Option<CombinedSaving>,
+    /// Why costs are times on the critical path instead of predictions, as a clause; empty if they are predicted, or if
+    /// there is nothing to predict.
+    pub no_prediction: String,
     /// Subjects that made the transition slow, from the accounts of its phases.
     #[serde(skip)]
     pub culprits: Vec<Culprit>,
@@ -123,6 +129,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
     };
     // Computed once because it takes most of the time of a diagnosis.
     let waits = Waits::new(trace);
+    let mut predictions = CostPredictions::new(trace, &waits);
     let mut accounted: Option<(TransitionKind, Vec<AccountedPhase>)> = None;
     for transition in onoff_transitions::find_all(trace, &transition_options) {
         // A fast startup is diagnosed as a suspend.
@@ -139,24 +146,28 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
             _ => kind_accounts.clone(),
         };
         accounted = Some((transition.kind, kind_accounts));
-        run.check(&waits, trace, transition, &transition_accounts, options);
+        run.check(&mut predictions, trace, transition, &transition_accounts, options);
     }
-    let recording = DiagnosedTransition {
+    let mut recording = DiagnosedTransition {
         name: "recording".to_owned(),
         kind: "recording".to_owned(),
         duration_ns: Some(trace.length_ns()),
         at_least_ns: trace.length_ns(),
         fix_first: None,
+        combined_saving: None,
+        no_prediction: String::new(),
         culprits: Vec::new(),
         waited_for: Vec::new(),
         standby_ns: None,
     };
     let absences = user_absences(trace);
+    let first_finding = run.diagnosis.findings.len();
     run.transition(trace, &recording, &[], |check| match check {
         Check::Recording(check) => Some(check(trace)),
         Check::Absences(check) if !absences.is_empty() => Some(check(&absences)),
         _ => None,
     });
+    run.rank(&mut recording, first_finding, |_, _| Outlook::default());
     run.finish()
 }
 
@@ -168,6 +179,8 @@ impl DiagnosedTransition {
             duration_ns: transition.duration_ns(),
             at_least_ns: transition.total_at_least_ns,
             fix_first: None,
+            combined_saving: None,
+            no_prediction: String::new(),
             culprits: Vec::new(),
             waited_for: Vec::new(),
             standby_ns: transition.phase(PhaseName::Standby).and_then(|phase| phase.duration_ns),
@@ -253,7 +266,7 @@ struct Run {
 impl Run {
     fn check(
         &mut self,
-        waits: &Waits<'_>,
+        predictions: &mut CostPredictions<'_, '_>,
         trace: &Trace,
         transition: Transition,
         accounts: &[AccountedPhase],
@@ -261,7 +274,10 @@ impl Run {
     ) {
         let mut diagnosed = DiagnosedTransition::new(&transition);
         self.add_missing_evidence(transition.missing_evidence.clone());
-        let fix_first = match TypedTransition::from(transition) {
+        let waits = predictions.waits();
+        let first_finding = self.diagnosis.findings.len();
+        let general = transition.clone();
+        match TypedTransition::from(transition) {
             TypedTransition::WindowsBoot(report) => {
                 let facts = BootFacts::new(trace, waits, &report, &options.boot.shell);
                 self.transition(trace, &diagnosed, accounts, |check| match check {
@@ -304,27 +320,27 @@ impl Run {
                     _ => None,
                 })
             }
-        };
+        }
+        self.rank(&mut diagnosed, first_finding, |findings, parallel| predictions.apply(&general, findings, parallel));
         diagnosed.culprits = culprits_of(accounts, diagnosed.at_least_ns);
-        if let Some(fix) = &fix_first
+        if let Some(fix) = &diagnosed.fix_first
             && let Some(culprit) = diagnosed.culprits.iter_mut().find(|culprit| culprit.is_about(fix))
         {
             // The rule may know less about the subject than the account.
             culprit.entry.certainty = culprit.entry.certainty.and(fix.certainty);
         }
-        diagnosed.fix_first = fix_first;
         diagnosed.waited_for = waited_for(accounts);
         self.diagnosis.transitions.push(diagnosed);
     }
 
-    /// Runs the rules for which `run` returns an outcome, and returns the finding to fix first.
+    /// Runs the rules for which `run` returns an outcome, and adds their findings.
     fn transition(
         &mut self,
         trace: &Trace,
         transition: &DiagnosedTransition,
         accounts: &[AccountedPhase],
         run: impl Fn(Check) -> Option<Outcome>,
-    ) -> Option<FixFirst> {
+    ) {
         let culprits = culprits_of(accounts, transition.at_least_ns);
         let previous_count = self.diagnosis.findings.len();
         self.active.clear();
@@ -354,35 +370,56 @@ impl Run {
         let hosted = |pid: u32, time_ns: i64| services_of(trace, &images, pid, time_ns);
         let mut merged = Attribution::new(accounts, &hosted).merge(new_findings);
         merged.retain(|finding| finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns));
-        for finding in &mut merged {
+        self.diagnosis.findings.append(&mut merged);
+    }
+
+    /// Predicts the costs of the findings from index `first` on, which are about one transition, and sorts them.
+    fn rank(
+        &mut self,
+        transition: &mut DiagnosedTransition,
+        first: usize,
+        predict: impl FnOnce(&mut [RuleFinding], &dyn Fn(&RuleFinding) -> Option<String>) -> Outlook,
+    ) {
+        let mut findings = self.diagnosis.findings.split_off(first);
+        for finding in &mut findings {
+            finding.path_ns = finding.cost_ns.filter(|_| finding.cost_basis == CostBasis::CriticalPath);
+        }
+        let parallel = |finding: &RuleFinding| self.longest_parallel(finding).map(|(_, name)| name.to_owned());
+        let Outlook { combined, no_prediction } = predict(&mut findings, &parallel);
+        for finding in &mut findings {
             self.bound_by_parallel(finding);
             finding.severity = severity(finding.cost_ns, transition.at_least_ns);
         }
-        merged.sort_by(by_cost);
-        let fix_first = merged.first().map(RuleFinding::fix_first);
-        self.diagnosis.findings.append(&mut merged);
-        fix_first
+        findings.sort_by(by_cost);
+        transition.fix_first = findings.first().map(RuleFinding::fix_first);
+        transition.combined_saving = combined;
+        transition.no_prediction = no_prediction;
+        self.diagnosis.findings.append(&mut findings);
     }
 
     /// Turns a cost into an upper bound if the same rule found another subject active at the same time, which would
     /// then become critical.
     fn bound_by_parallel(&self, finding: &mut RuleFinding) {
-        let Some((start_ns, end_ns)) =
-            finding.active_interval.filter(|_| finding.cost_basis == CostBasis::CriticalPath)
-        else {
+        if finding.cost_basis != CostBasis::CriticalPath {
             return;
-        };
+        }
+        if let Some((ns, name)) = self.longest_parallel(finding) {
+            finding.cost_basis = CostBasis::AtMost;
+            let text = format!("{name} was active at the same time for {} and may become critical instead", time(ns));
+            finding.evidence.push(FindingEvidence { time_ns: None, text });
+        }
+    }
+
+    /// Returns the subject that the same rule found active for longest at the same time, and for how long, ns.
+    fn longest_parallel(&self, finding: &RuleFinding) -> Option<(i64, &str)> {
+        let (start_ns, end_ns) = finding.active_interval?;
         let others = self
             .active
             .iter()
             .filter(|(code, when, _)| *code == finding.code && Some(*when) != finding.active_interval);
         let overlap = |when: &Interval| when.1.min(end_ns).saturating_sub(when.0.max(start_ns));
-        let longest = others.map(|(_, when, name)| (overlap(when), name)).max();
-        if let Some((ns, name)) = longest.filter(|&(ns, _)| ns >= self.noise_ns) {
-            finding.cost_basis = CostBasis::AtMost;
-            let text = format!("{name} was active at the same time for {} and may become critical instead", time(ns));
-            finding.evidence.push(FindingEvidence { time_ns: None, text });
-        }
+        let longest = others.map(|(_, when, name)| (overlap(when), name.as_str())).max();
+        longest.filter(|&(ns, _)| ns >= self.noise_ns)
     }
 
     fn add_findings(&mut self, rule: &Rule, transition: &DiagnosedTransition, findings: Vec<RuleFinding>) {
@@ -461,10 +498,12 @@ impl Diagnosis {
         self.transitions.iter().find(|transition| transition.name == name)
     }
 
-    /// Cost of the most expensive finding with a measured cost, ns. Upper bounds do not count.
+    /// Cost of the most expensive finding with a predicted or measured cost, ns. Upper bounds do not count.
     #[must_use]
     pub fn max_measured_cost_ns(&self) -> Option<i64> {
-        let measured = self.findings.iter().filter(|finding| finding.cost_basis == CostBasis::CriticalPath);
+        let is_measured =
+            |finding: &&RuleFinding| !matches!(finding.cost_basis, CostBasis::AtMost | CostBasis::Unknown);
+        let measured = self.findings.iter().filter(is_measured);
         measured.filter_map(|finding| finding.cost_ns).max()
     }
 }

@@ -3,6 +3,7 @@
 use onoff_blame::account::FixFirst;
 use onoff_evidence::Certainty;
 use onoff_trace::named;
+use onoff_what_if::changes::Change;
 use serde::Serialize;
 
 use crate::cost::{Cost, Interval};
@@ -105,10 +106,18 @@ pub struct RuleFinding {
     pub subject: FindingSubject,
     /// Names of the subjects of a chain, in order of time; empty for a single subject.
     pub members: Vec<String>,
-    /// Cost, ns; `None` if unknown.
+    /// Cost, ns: what fixing it would save; `None` if unknown.
     pub cost_ns: Option<i64>,
+    /// Lowest cost of the prediction, ns; `None` if the cost is not predicted.
+    pub cost_min_ns: Option<i64>,
+    /// Highest cost of the prediction, ns; `None` if the cost is not predicted.
+    pub cost_max_ns: Option<i64>,
     /// How the cost was determined.
     pub cost_basis: CostBasis,
+    /// Time on the critical path, ns; `None` if unknown. Higher than the cost if other work ran at the same time.
+    pub path_ns: Option<i64>,
+    /// The predicted changes, as in `onoff what-if`; empty if the cost is not predicted.
+    pub changes: Vec<Change>,
     pub certainty: Certainty,
     /// The phase whose account contains the subject; `None` if no account does.
     pub phase: Option<String>,
@@ -135,6 +144,10 @@ impl RuleFinding {
             subject,
             members: Vec::new(),
             cost_ns: None,
+            cost_min_ns: None,
+            cost_max_ns: None,
+            path_ns: None,
+            changes: Vec::new(),
             cost_basis: CostBasis::Unknown,
             certainty: Certainty::Measured,
             phase: None,
@@ -153,7 +166,10 @@ impl RuleFinding {
             name: self.subject.name.clone(),
             phase: self.phase.clone(),
             cost_ns: self.cost_ns,
+            cost_min_ns: self.cost_min_ns,
+            cost_max_ns: self.cost_max_ns,
             is_upper_bound: self.cost_basis == CostBasis::AtMost,
+            path_ns: self.path_ns,
             certainty: self.certainty,
             title: self.title.clone(),
         }

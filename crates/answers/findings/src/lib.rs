@@ -8,7 +8,7 @@
 //! * One rule is one file with one stable code. Its documentation has fixed headings and is also what `onoff diagnose
 //!   --explain` and the book print.
 //! * A rule without the events it needs is reported as not checked; missing events never count as healthy.
-//! * A cost states its basis: time on the critical path, or an upper bound.
+//! * A cost states its basis: a prediction by a replay, time on the critical path, or an upper bound.
 //! * Advice never suggests disabling what the system may need to boot; see [`protected`].
 //! * No file access, no output, no output formats.
 
@@ -25,6 +25,7 @@ pub mod image;
 mod image_facts;
 mod missing_input;
 pub mod path;
+pub mod predicted_cost;
 pub mod protected;
 mod quantities;
 pub mod registry;

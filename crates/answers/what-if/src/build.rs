@@ -6,7 +6,7 @@
 
 use hashbrown::HashMap;
 use onoff_blame::waits::{HistoryStep, ThreadHistory, Waits, WakeCause, is_ready_after_switch_out};
-use onoff_trace::{DiskIo, Trace};
+use onoff_trace::{DiskIo, StringId, Trace};
 
 use crate::graph::{
     Action, AwakeClock, DiskModel, ExternalWait, Graph, Request, RequestId, Segment, SignalId, Task, TimedSegment,
@@ -45,7 +45,11 @@ pub struct BuiltGraph {
     pub clock: AwakeClock,
     /// The signals of the anchors, in the order given.
     pub anchors: Vec<SignalId>,
+    pub driver_waits: DriverWaits,
 }
+
+/// Files of the drivers that ended waits, by thread and recorded start of the wait, ns.
+pub type DriverWaits = HashMap<(u32, i64), StringId>;
 
 /// Builds the graph of the recording, with a signal for each anchor.
 #[must_use]
@@ -59,13 +63,14 @@ pub fn build(trace: &Trace, waits: &Waits<'_>, anchors: &[Anchor]) -> BuiltGraph
             ..Graph::default()
         },
         actions: Vec::new(),
+        driver_waits: DriverWaits::new(),
     };
     let requests = builder.add_requests();
     let anchors = builder.add_anchors(anchors);
     let histories = waits.histories();
     let signals = builder.add_wakes(&histories);
     builder.add_tasks(&histories, &signals, &requests);
-    BuiltGraph { graph: builder.graph, clock: builder.clock, anchors }
+    BuiltGraph { graph: builder.graph, clock: builder.clock, anchors, driver_waits: builder.driver_waits }
 }
 
 struct Builder<'t> {
@@ -73,6 +78,7 @@ struct Builder<'t> {
     clock: AwakeClock,
     graph: Graph,
     actions: Vec<TimedAction>,
+    driver_waits: DriverWaits,
 }
 
 impl Builder<'_> {
@@ -223,6 +229,11 @@ impl Builder<'_> {
                 HistoryStep::Wait { start_ns, cause, cause_ns, ready_ns } => {
                     let signal = signals.next_if(|(step, _)| *step == index).map(|&(_, signal)| signal);
                     let Some(ready_ns) = ready_ns else { continue };
+                    if let WakeCause::Timer(driver) | WakeCause::Device(driver) = cause
+                        && driver != StringId::EMPTY
+                    {
+                        self.driver_waits.insert((history.tid, start_ns), driver);
+                    }
                     let (start, ready) = (self.clock.awake(start_ns), self.clock.awake(ready_ns));
                     let segment = match (cause, signal) {
                         (WakeCause::Thread(_), Some(signal)) => Segment::Await(signal),
@@ -232,7 +243,7 @@ impl Builder<'_> {
                         },
                         // A thread whose creator is unknown begins at its recorded time.
                         _ if index == 0 => Segment::Until(ready),
-                        (WakeCause::Timer | WakeCause::Device, _) => Segment::Delay(ready - start),
+                        (WakeCause::Timer(_) | WakeCause::Device(_), _) => Segment::Delay(ready - start),
                         _ => self.graph.external_wait(ExternalWait { delay_ns: ready - start, until_ns: ready }),
                     };
                     segments.push(TimedSegment { recorded_ns: start_ns, segment });

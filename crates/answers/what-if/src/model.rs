@@ -7,7 +7,7 @@ use onoff_trace::{ActivityKind, DevicePhase, ServiceChange, Trace, milestone};
 use onoff_usage::idle::IdleMetric;
 
 use crate::barriers::{add_barriers, device_waits, service_waits};
-use crate::build::{Anchor, BuiltGraph, build};
+use crate::build::{Anchor, BuiltGraph, DriverWaits, build};
 use crate::graph::{AwakeClock, Graph, SignalId, SignalSpan};
 use crate::replay::{ExternalRule, Machine, NEVER, Replay, replay};
 use crate::settle::{Settled, settle};
@@ -46,6 +46,7 @@ pub struct Model<'w, 't> {
     pub groups: Vec<SignalSpan>,
     /// Ends of the phases of device initialization.
     pub device_phase_ends: Vec<(DevicePhase, SignalId)>,
+    pub driver_waits: DriverWaits,
 }
 
 /// When a phase ran in a replay, ns on the awake clock.
@@ -145,7 +146,7 @@ impl<'w, 't> Model<'w, 't> {
             .collect();
         let auto_start =
             milestones(milestone::AUTO_START_END).next().map(|row| (anchors.add(row.tid, row.time_ns), row.time_ns));
-        let BuiltGraph { mut graph, clock, anchors: signals } = build(trace, waits, &anchors.list);
+        let BuiltGraph { mut graph, clock, anchors: signals, driver_waits } = build(trace, waits, &anchors.list);
         let signal = |index: usize| signals.get(index).copied().unwrap_or(SignalId(u32::MAX));
         let spans = |rows: Vec<SpanAnchors>| -> Vec<SignalSpan> {
             let span =
@@ -176,6 +177,7 @@ impl<'w, 't> Model<'w, 't> {
             completions,
             groups,
             device_phase_ends,
+            driver_waits,
             graph,
             clock,
         }

@@ -69,6 +69,8 @@ pub struct Prediction {
     pub predicted: Option<PredictedDuration>,
     /// Measured minus predicted duration, ns; negative if the change makes it slower. `None` if not known.
     pub saving: Option<PredictedDuration>,
+    /// Recorded length of the work and waits that the changes remove, on all threads, ns.
+    pub removed_ns: i64,
     /// Why there is no prediction; `None` if there is one.
     pub no_prediction: Option<NoPrediction>,
     pub phases: Vec<PredictedPhase>,
@@ -224,6 +226,7 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
             measured_ns: self.measured_ns,
             predicted,
             saving,
+            removed_ns: self.changes.removed_ns(),
             no_prediction: no_prediction.or_else(|| (!end_reached).then_some(NoPrediction::EndNotReached)),
             phases,
             identity: self.identity.clone(),

@@ -6,6 +6,7 @@ mod boot;
 mod event_logs;
 mod one_account;
 mod power_totals;
+mod predicted_costs;
 mod sample;
 mod scenarios;
 mod transitions;

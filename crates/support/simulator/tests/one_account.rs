@@ -13,7 +13,7 @@ use onoff_blame::why::{ExplainedInterval, WhyQuestion, WhyTarget, why};
 use onoff_files::Options;
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
-use onoff_findings::finding::{CostBasis, FindingSubjectKind};
+use onoff_findings::finding::FindingSubjectKind;
 use onoff_findings::thresholds::NOISE_NS;
 use onoff_simulator::Scenario;
 use onoff_testkit::real_recordings;
@@ -76,7 +76,7 @@ fn errors_of_findings(name: &str, trace: &Trace) -> Vec<String> {
         if finding.subject.kind == FindingSubjectKind::Phase {
             report("the subject is a phase");
         }
-        let (Some(cost_ns), CostBasis::CriticalPath) = (finding.cost_ns, finding.cost_basis) else {
+        let Some(cost_ns) = finding.path_ns else {
             continue;
         };
         let Some(phase) = &finding.phase else {

@@ -1,7 +1,7 @@
 //! Who a thread worked for at a time, with the subjects and names of the accounts.
 
 use onoff_evidence::account_model::AccountSubjectKind;
-use onoff_trace::Trace;
+use onoff_trace::{StringId, Trace};
 
 use super::subject_resolver::SubjectResolver;
 use crate::waits::Waits;
@@ -57,6 +57,11 @@ impl<'w, 't> ThreadWork<'w, 't> {
     /// the state changes of services. Empty if it does not wait for others.
     pub fn waited_for(&mut self, tid: u32, time_ns: i64) -> Vec<u32> {
         self.resolver.waited_for(tid, time_ns)
+    }
+
+    /// Returns the subject of the driver in a file.
+    pub fn driver(&mut self, file: StringId) -> u32 {
+        self.resolver.driver(file)
     }
 
     /// Returns the row of the process of thread `tid` at `time_ns`.

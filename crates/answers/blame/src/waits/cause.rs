@@ -238,7 +238,7 @@ impl<'t> Causes<'t> {
 }
 
 /// True for the Windows kernel image, whose routines expire timers.
-fn is_kernel(path: &str) -> bool {
+pub(super) fn is_kernel(path: &str) -> bool {
     let name = file_name(path);
     ["ntoskrnl.exe", "ntkrnlmp.exe", "ntkrnlpa.exe", "ntkrpamp.exe"]
         .iter()

@@ -4,9 +4,9 @@
 //! spent ready is not a step: it is the gap between the end of a wait and the next run.
 
 use hashbrown::HashMap;
-use onoff_trace::ContextSwitch;
+use onoff_trace::{ContextSwitch, StringId};
 
-use super::cause::Cause;
+use super::cause::{Cause, is_kernel};
 use super::reason::{ThreadState, state_after_switch_out};
 use super::timelines::{IN_INTERRUPT, SwitchDirection, ThreadSwitch};
 use super::{FIRST_THREAD, Waits};
@@ -18,10 +18,10 @@ pub enum WakeCause {
     Thread(u32),
     /// The disk request in this row, at its completion.
     Disk(u32),
-    /// A timer.
-    Timer,
-    /// An interrupt or DPC of a device.
-    Device,
+    /// A timer of the driver in this file; empty for a timer of the kernel or of a program.
+    Timer(StringId),
+    /// An interrupt or DPC of the driver in this file.
+    Device(StringId),
     /// Not known, or outside the recording.
     Unknown,
 }
@@ -203,10 +203,16 @@ impl Waits<'_> {
                 wait(WakeCause::Disk(row), complete_ns.min(ready_ns))
             }
             // systemd sets timers while it waits for units.
-            Cause::Timer(_) if tid != FIRST_THREAD || !self.identities.is_linux() => wait(WakeCause::Timer, ready_ns),
-            Cause::Device(_) => wait(WakeCause::Device, ready_ns),
+            Cause::Timer(driver) if tid != FIRST_THREAD || !self.identities.is_linux() => {
+                let is_kernel = is_kernel(self.trace.text(driver));
+                wait(WakeCause::Timer(if is_kernel { StringId::EMPTY } else { driver }), ready_ns)
+            }
+            Cause::Device(driver) => wait(WakeCause::Device(driver), ready_ns),
             Cause::Timer(_) | Cause::Unknown(_) => {
-                let unexplained = if matches!(cause, Cause::Timer(_)) { WakeCause::Timer } else { WakeCause::Unknown };
+                let unexplained = match cause {
+                    Cause::Timer(_) => WakeCause::Timer(StringId::EMPTY),
+                    _ => WakeCause::Unknown,
+                };
                 match self.service_that_ended(tid, (start_ns, ready_ns)) {
                     Some((service_tid, time_ns)) => wait(WakeCause::Thread(service_tid), time_ns),
                     None => wait(unexplained, ready_ns),

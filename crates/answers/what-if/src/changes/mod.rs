@@ -63,12 +63,19 @@ fn candidates_text(candidates: &[String]) -> String {
 pub struct Changes<'m, 'w, 't> {
     model: &'m Model<'w, 't>,
     work: ThreadWork<'w, 't>,
+    removed_ns: i64,
 }
 
 impl<'m, 'w, 't> Changes<'m, 'w, 't> {
     #[must_use]
     pub fn new(model: &'m Model<'w, 't>) -> Self {
-        Self { model, work: ThreadWork::new(model.waits) }
+        Self { model, work: ThreadWork::new(model.waits), removed_ns: 0 }
+    }
+
+    /// Returns the recorded length of the work and waits that the last changes removed, ns.
+    #[must_use]
+    pub const fn removed_ns(&self) -> i64 {
+        self.removed_ns
     }
 
     /// Returns the graph with the changes.
@@ -78,6 +85,7 @@ impl<'m, 'w, 't> Changes<'m, 'w, 't> {
     pub fn apply(&mut self, changes: &[Change]) -> Result<Graph, ChangeError> {
         let mut graph = self.model.graph.clone();
         let mut removed: Vec<&str> = Vec::new();
+        self.removed_ns = 0;
         for change in changes {
             match change {
                 Change::Without { name } => removed.push(name),
@@ -107,7 +115,7 @@ impl<'m, 'w, 't> Changes<'m, 'w, 't> {
         }
         // Together: a thread may wait for several of them at once.
         if !removed.is_empty() {
-            self.without(&mut graph, &removed)?;
+            self.removed_ns = self.without(&mut graph, &removed)?;
         }
         Ok(graph)
     }

@@ -30,6 +30,9 @@ impl Changes<'_, '_, '_> {
                 }
             }
         }
+        for &driver in self.model.driver_waits.values() {
+            let _ = work_ns.entry(self.work.driver(driver)).or_default();
+        }
         let mut all_matched = HashSet::new();
         for &name in names {
             let mut has_match = false;
@@ -69,7 +72,7 @@ const fn is_removable(kind: AccountSubjectKind) -> bool {
 
 /// Compares names as people write them: ignoring case, with or without an extension.
 pub(super) fn has_name(subject: &str, name: &str) -> bool {
-    const EXTENSIONS: [&str; 3] = [".exe", ".sys", ".service"];
+    const EXTENSIONS: [&str; 4] = [".exe", ".sys", ".service", " script"];
     if name.is_empty() || subject.is_empty() {
         return false;
     }

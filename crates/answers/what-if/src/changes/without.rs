@@ -11,7 +11,8 @@ const MAX_KERNEL_WORK_NS: i64 = 20_000_000;
 
 impl Changes<'_, '_, '_> {
     /// Removes the segments of subjects and of the processes that they created. What waits for them passes at once.
-    pub(super) fn without(&mut self, graph: &mut Graph, names: &[&str]) -> Result<(), ChangeError> {
+    /// Returns the recorded length of what was removed, ns.
+    pub(super) fn without(&mut self, graph: &mut Graph, names: &[&str]) -> Result<i64, ChangeError> {
         if let Some(name) = names.iter().find(|name| onoff_blame::account::is_system_component_name(name)) {
             return Err(ChangeError::SystemComponent { name: (*name).to_owned() });
         }
@@ -21,7 +22,7 @@ impl Changes<'_, '_, '_> {
         let stops = self.model.service_stops();
         let externals = graph.external_waits.clone();
         let sources = self.kernel_sources(graph);
-        let mut kernel_work_ns = 0_i64;
+        let (mut kernel_work_ns, mut removed_ns) = (0_i64, 0_i64);
         for task in &mut graph.tasks {
             let tid = task.tid;
             if tid == 0 {
@@ -36,6 +37,7 @@ impl Changes<'_, '_, '_> {
                     Segment::Act(Action::Signal(_)) | Segment::ActLater(_) => false,
                     // A thread without work still waits for its creation.
                     _ if index == 0 => false,
+                    Segment::Delay(_) | Segment::External(_) if self.waits_for_driver(tid, &timed, &matched) => true,
                     Segment::Delay(_) | Segment::External(_)
                         if self.waits_only_for(fixed_wait_end_ns(&timed, &externals), tid, &matched) =>
                     {
@@ -50,15 +52,20 @@ impl Changes<'_, '_, '_> {
                     }
                     _ => self.is_removed(tid, timed.recorded_ns, &matched, &removed_processes),
                 };
-                if let Segment::Await(signal) = timed.segment
-                    && is_removed
-                    && sources.contains(&signal)
-                {
-                    let end_ns = task.segments.get(index + 1).map_or(timed.recorded_ns, |next| next.recorded_ns);
-                    kernel_work_ns = kernel_work_ns.saturating_add(end_ns.saturating_sub(timed.recorded_ns));
-                }
                 if !is_removed {
                     kept.push(timed);
+                    continue;
+                }
+                let end_ns = task.segments.get(index + 1).map_or(timed.recorded_ns, |next| next.recorded_ns);
+                let length_ns = match timed.segment {
+                    Segment::Run { cpu_ns, .. } => cpu_ns,
+                    _ => end_ns.saturating_sub(timed.recorded_ns).max(0),
+                };
+                removed_ns = removed_ns.saturating_add(length_ns);
+                if let Segment::Await(signal) = timed.segment
+                    && sources.contains(&signal)
+                {
+                    kernel_work_ns = kernel_work_ns.saturating_add(length_ns);
                 } else if let Segment::Act(Action::Issue(request)) = timed.segment {
                     dropped_requests.insert(request);
                 }
@@ -76,7 +83,7 @@ impl Changes<'_, '_, '_> {
                 );
             }
         }
-        Ok(())
+        Ok(removed_ns)
     }
 
     /// Returns the signals that kernel threads of Linux set. What they do is work for whatever waits for them.
@@ -117,6 +124,12 @@ impl Changes<'_, '_, '_> {
     fn waits_only_for(&mut self, end_ns: i64, tid: u32, matched: &HashSet<u32>) -> bool {
         let waited_for = self.work.waited_for(tid, end_ns.saturating_sub(1));
         !waited_for.is_empty() && waited_for.iter().all(|subject| matched.contains(subject))
+    }
+
+    /// True if a removed driver ended this wait: its timer, or its device.
+    fn waits_for_driver(&mut self, tid: u32, timed: &TimedSegment, matched: &HashSet<u32>) -> bool {
+        let driver = self.model.driver_waits.get(&(tid, timed.recorded_ns));
+        driver.is_some_and(|&driver| matched.contains(&self.work.driver(driver)))
     }
 
     /// Returns the rows of the processes that would not exist: processes of the subjects, and the processes created by

@@ -19,11 +19,22 @@ pub fn sentence(fix: &FixFirst) -> String {
     let title = printable(&fix.title);
     match fix.cost_ns {
         Some(ns) => {
-            let at_most = if fix.is_upper_bound { "at most " } else { "" };
-            format!("Fix first: {title}{name}. Cost: {at_most}{}{inferred}.", duration(ns))
+            let range = range(fix.cost_min_ns, fix.cost_max_ns).map_or_else(String::new, |range| format!(" ({range})"));
+            let cost = match (fix.cost_min_ns, fix.is_upper_bound) {
+                (Some(_), _) => "Saves",
+                (None, true) => "Cost: at most",
+                (None, false) => "Cost:",
+            };
+            format!("Fix first: {title}{name}. {cost} {}{range}{inferred}.", duration(ns))
         }
         None => format!("Fix first: {title}{name}{inferred}."),
     }
+}
+
+/// Returns the range of a prediction, or `None` if both ends read the same.
+pub(super) fn range(min_ns: Option<i64>, max_ns: Option<i64>) -> Option<String> {
+    let (min, max) = (duration(min_ns?), duration(max_ns?));
+    (min != max).then(|| format!("{min} to {max}"))
 }
 
 /// Writes the sentence, unless the one about the first culprit says the same.

@@ -53,6 +53,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             listed(&names, 3)
         ),
     )
+    .members(names.iter().copied())
     .cost(if has_costs { Cost::at_most(total.min(busy)) } else { Cost::UNKNOWN })
     .advice(
         "remove entries you do not need from the Run keys and the Startup folder; start the rest from a delayed task",

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use onoff_evidence::Certainty;
-use onoff_findings::diagnosis::Diagnosis;
+use onoff_findings::diagnosis::{DiagnosedTransition, Diagnosis};
 use onoff_findings::finding::{CostBasis, FindingSeverity, RuleFinding};
 use onoff_transitions::MissingSource;
 
 use super::rules::wrapped;
+use crate::text::fix_first::range;
 use crate::text::layout::{lines, remaining_cells};
 use crate::text::missing_evidence::write_commands;
 use crate::text::printable::printable;
@@ -39,13 +40,11 @@ pub(super) fn write(diagnosis: &Diagnosis, top: usize, out: &mut dyn Write) -> i
     if diagnosis.findings.is_empty() || top == 0 {
         return Ok(());
     }
-    let has_bound = diagnosis.findings.iter().any(|finding| finding.cost_basis == CostBasis::AtMost);
-    let note = if has_bound {
-        "most expensive first (≤ = upper bound: ran in parallel with the critical path)"
-    } else {
-        "most expensive first"
-    };
-    title("Findings", note, out)?;
+    let has = |basis| diagnosis.findings.iter().any(|finding| finding.cost_basis == basis);
+    let order = if has(CostBasis::Predicted) { "by what fixing each alone would save" } else { "most expensive first" };
+    let bound =
+        if has(CostBasis::AtMost) { " (≤ = upper bound: ran in parallel with the critical path)" } else { "" };
+    title("Findings", &format!("{order}{bound}"), out)?;
     let has_several = diagnosis.transitions.len() > 1;
     for finding in diagnosis.findings.iter().take(top) {
         write_finding(finding, has_several, out)?;
@@ -59,12 +58,39 @@ pub(super) fn write(diagnosis: &Diagnosis, top: usize, out: &mut dyn Write) -> i
             diagnosis.findings.len()
         )?;
     }
+    for transition in &diagnosis.transitions {
+        write_outlook(transition, has_several, out)?;
+    }
+    Ok(())
+}
+
+/// Writes what all changes together would save, or why that is not known.
+fn write_outlook(transition: &DiagnosedTransition, has_several: bool, out: &mut dyn Write) -> io::Result<()> {
+    let prefix = if has_several { format!("{}: ", capitalized(&transition.name)) } else { String::new() };
+    let text = if let Some(combined) = &transition.combined_saving {
+        let range = range(Some(combined.saving.min_ns), Some(combined.saving.max_ns));
+        let range = range.map_or_else(String::new, |range| format!(" ({range})"));
+        format!(
+            "{prefix}The {} that were replayed would save {}{range} together; {} ({}) would then be the longest phase.",
+            counted(combined.changes.len() as u64, "change"),
+            duration(combined.saving.ns),
+            combined.longest_phase,
+            duration(combined.longest_phase_ns)
+        )
+    } else if transition.no_prediction.is_empty() {
+        return Ok(());
+    } else {
+        format!("{prefix}Costs are times on the critical path, not predicted savings: {}.", transition.no_prediction)
+    };
+    for line in wrapped(&text, remaining_cells(2, 96)) {
+        writeln!(out, "  {QUIET}{line}{QUIET:#}")?;
+    }
     Ok(())
 }
 
 fn write_finding(finding: &RuleFinding, has_several: bool, out: &mut dyn Write) -> io::Result<()> {
     let cost = match (finding.cost_ns, finding.cost_basis) {
-        (Some(ns), CostBasis::CriticalPath) => duration(ns),
+        (Some(ns), CostBasis::Predicted | CostBasis::CriticalPath) => duration(ns),
         (Some(ns), _) => format!("≤ {}", duration(ns)),
         (None, _) => "-".to_owned(),
     };
