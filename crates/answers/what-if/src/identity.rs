@@ -57,6 +57,11 @@ impl Identity {
     }
 }
 
+/// Returns whether an end is close enough to the recorded one, `length_ns` after the start of the transition.
+pub(crate) fn is_within_tolerance(error_ns: i64, length_ns: i64) -> bool {
+    error_ns.saturating_abs() <= (length_ns / 100 * MAX_ERROR_PERCENT).max(MAX_ERROR_NS)
+}
+
 impl Model<'_, '_> {
     /// Replays the recording without a change and compares.
     #[must_use]
@@ -80,14 +85,13 @@ impl Model<'_, '_> {
                 let replayed_end_ns = self.replayed_phase(phase, &self.graph, &replay).end_ns;
                 let error_ns = replayed_end_ns.map(|replayed_ns| replayed_ns.saturating_sub(measured_end_ns));
                 let length_ns = measured_end_ns.saturating_sub(self.clock.awake(first_ns)).max(0);
-                let tolerance_ns = (length_ns / 100 * MAX_ERROR_PERCENT).max(MAX_ERROR_NS);
                 PhaseIdentity {
                     transition: phase.phase.transition.as_str().to_owned(),
                     phase: phase.phase.name.clone(),
                     measured_end_ns,
                     replayed_end_ns,
                     error_ns,
-                    holds: error_ns.is_some_and(|error_ns| error_ns.abs() <= tolerance_ns),
+                    holds: error_ns.is_some_and(|error_ns| is_within_tolerance(error_ns, length_ns)),
                 }
             })
             .collect();

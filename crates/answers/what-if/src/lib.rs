@@ -9,6 +9,7 @@
 //! | [`settle`] | applies the idle rule to the simulated loads |
 //! | [`identity`] | checks that a replay without a change reproduces the recording |
 //! | [`changes`] | transforms the graph: without a subject, with pended requests, without a wait |
+//! | `linux` | predicts a Linux boot from the times of its units, if no context switches were recorded |
 //! | [`prediction`] | the answer: totals, phases, and what they rest on |
 //!
 //! A replay knows only what was recorded. A thread that waits for several others at once is recorded as waiting for the
@@ -27,6 +28,7 @@ pub mod changes;
 mod edit;
 pub mod graph;
 pub mod identity;
+mod linux;
 pub mod model;
 pub mod prediction;
 pub mod replay;

@@ -4,7 +4,7 @@ use onoff_blame::account::AccountBuilder;
 use onoff_blame::waits::{TransitionPhase, Waits};
 use onoff_evidence::phase_name::SETTLING_PHASES;
 use onoff_evidence::transition_kind::TransitionKind;
-use onoff_trace::{Losses, Trace};
+use onoff_trace::{Losses, SystemKind, Trace};
 use onoff_transitions::{Transition, TransitionOptions, find_all};
 use serde::Serialize;
 use thiserror::Error;
@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::changes::{Change, ChangeError, Changes};
 use crate::graph::Graph;
 use crate::identity::{Identity, PhaseIdentity};
+use crate::linux;
 use crate::model::{Model, ModelPhase};
 use crate::replay::{ExternalRule, Replay};
 
@@ -41,6 +42,42 @@ pub struct PredictedPhase {
     pub predicted: Option<PredictedDuration>,
 }
 
+impl PredictedDuration {
+    /// Returns what this saves of a measured duration.
+    #[must_use]
+    pub(crate) const fn saving_from(self, measured_ns: i64) -> Self {
+        Self {
+            ns: measured_ns.saturating_sub(self.ns),
+            min_ns: measured_ns.saturating_sub(self.max_ns),
+            max_ns: measured_ns.saturating_sub(self.min_ns),
+        }
+    }
+}
+
+/// What was replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WhatIfBasis"))]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Threads, from context switches.
+    Threads,
+    /// Linux units, from their start times and declared order.
+    UnitTimes,
+}
+
+/// What a prediction assumes beyond the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WhatIfAssumption"))]
+#[serde(rename_all = "snake_case")]
+pub enum Assumption {
+    /// Units that start at the same time do not affect each other, or share one processor or disk: the range.
+    UnitsCompeteWithinBounds,
+    /// Devices appear as long after the scan for devices as recorded.
+    DevicesFollowScan,
+    /// The kernel waits for the driver's devices before it mounts the root file system.
+    RootWaitsForProbe,
+}
+
 /// Why there is no prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -52,6 +89,8 @@ pub enum NoPrediction {
     PathUnknown,
     /// The replay did not reach the end of a phase.
     EndNotReached,
+    /// The range is wider than 15 % of the duration, up and down.
+    RangeTooWide,
 }
 
 /// The answer to a what-if question about one transition.
@@ -61,6 +100,9 @@ pub struct Prediction {
     pub transition: TransitionKind,
     /// Number among the transitions of its kind in the recording, from 1.
     pub number: u32,
+    pub basis: Basis,
+    /// What the prediction assumes beyond the recording; empty for threads.
+    pub assumptions: Vec<Assumption>,
     /// The changes, in the order given.
     pub changes: Vec<Change>,
     /// Duration of the transition in the recording, ns, without required idle time and time asleep.
@@ -99,6 +141,10 @@ pub enum WhatIfError {
     NoTransition,
     #[error("no context switches were recorded, so the work cannot be replayed")]
     NoSwitches,
+    #[error(
+        "no context switches were recorded, and the order of units is not known: add the output of 'systemctl show \"*\"' or 'systemd-analyze dump'"
+    )]
+    NoUnitOrder,
     #[error(transparent)]
     Change(#[from] ChangeError),
 }
@@ -108,17 +154,29 @@ pub enum WhatIfError {
 /// # Errors
 /// The recording has no such transition or no context switches, or a change cannot be made.
 pub fn predict(trace: &Trace, question: &WhatIfQuestion) -> Result<Prediction, WhatIfError> {
-    if trace.context_switches.is_empty() {
-        return Err(WhatIfError::NoSwitches);
-    }
     let transition = find_all(trace, &TransitionOptions::default())
         .into_iter()
         .filter(|transition| question.kind.is_none_or(|kind| kind == transition.kind))
         .find(|transition| question.number.is_none_or(|number| number == transition.number))
         .ok_or(WhatIfError::NoTransition)?;
+    let changes = &question.changes;
+    let is_linux_boot = trace.system.kind == SystemKind::Linux && transition.kind == TransitionKind::Boot;
+    let is_of_units = |change: &Change| matches!(change, Change::Parallel { .. } | Change::Async { .. });
+    if is_linux_boot && (trace.context_switches.is_empty() || changes.iter().any(is_of_units)) {
+        return linux::predict(trace, &transition, changes);
+    }
+    if trace.context_switches.is_empty() {
+        return Err(WhatIfError::NoSwitches);
+    }
     let waits = Waits::new(trace);
     let model = Model::new(trace, &waits);
-    Predictor::new(&model, &transition).ok_or(WhatIfError::NoTransition)?.predict(&question.changes)
+    let prediction = Predictor::new(&model, &transition).ok_or(WhatIfError::NoTransition)?.predict(changes)?;
+    if is_linux_boot && prediction.no_prediction == Some(NoPrediction::IdentityFailed) {
+        // Linux ran the ready threads in another order. Units are coarser, but their order is declared.
+        let of_units = linux::predict(trace, &transition, changes);
+        return Ok(of_units.ok().filter(|of_units| of_units.predicted.is_some()).unwrap_or(prediction));
+    }
+    Ok(prediction)
 }
 
 /// Predicts changes of one transition. Build it once and reuse it.
@@ -213,15 +271,13 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
             })
             .collect();
         let predicted = predict(self.measured_ns, &|graph, replay| self.total(graph, replay));
-        let saving = predicted.map(|predicted| PredictedDuration {
-            ns: self.measured_ns.saturating_sub(predicted.ns),
-            min_ns: self.measured_ns.saturating_sub(predicted.max_ns),
-            max_ns: self.measured_ns.saturating_sub(predicted.min_ns),
-        });
+        let saving = predicted.map(|predicted| predicted.saving_from(self.measured_ns));
         let end_reached = predicted.is_some();
         Ok(Prediction {
             transition: self.kind,
             number: self.number,
+            basis: Basis::Threads,
+            assumptions: Vec::new(),
             changes: changes.to_vec(),
             measured_ns: self.measured_ns,
             predicted,

@@ -3,5 +3,7 @@
 #![allow(clippy::print_stdout, reason = "tests print their measurements")]
 
 mod identity;
+mod linux_kernel_threads;
+mod linux_units;
 mod pairs;
 mod support;

@@ -14,7 +14,7 @@ use onoff_evidence::Certainty;
 
 /// Maximum time, ns, from the end of a start to the next start that counts as immediate: 100 ms. After a longer gap,
 /// something else may have delayed the service manager.
-pub(crate) const NOTABLE_GAP_NS: i64 = 100_000_000;
+pub const NOTABLE_GAP_NS: i64 = 100_000_000;
 
 /// Maximum error of times from log messages relative to each other, ns: 20 ms.
 const MESSAGE_ERROR_NS: i64 = 20_000_000;
@@ -24,7 +24,7 @@ const MAX_RESTARTS: usize = 64;
 
 /// Targets that are not part of a boot: shutdown and rescue targets. Nearly every unit is ordered to stop before
 /// `shutdown.target`, which systemd reports as `After` of that target. Source: systemd.special(7).
-const NON_BOOT_TARGETS: [&str; 11] = [
+pub const NON_BOOT_TARGETS: [&str; 11] = [
     "emergency.target",
     "exit.target",
     "final.target",
@@ -39,7 +39,7 @@ const NON_BOOT_TARGETS: [&str; 11] = [
 ];
 
 /// The unit that triggers the scan for existing devices.
-const DEVICE_SCAN: &str = "systemd-udev-trigger.service";
+pub const DEVICE_SCAN: &str = "systemd-udev-trigger.service";
 
 /// The unit starts in a recording, and their waits.
 pub struct UnitStarts<'t> {
@@ -96,6 +96,28 @@ impl<'t> UnitStarts<'t> {
 
     pub fn row(&self, index: usize) -> Option<&ServiceTransition> {
         self.rows.get(index)
+    }
+
+    /// Returns the starts, ordered by time.
+    pub fn rows(&self) -> &[ServiceTransition] {
+        &self.rows
+    }
+
+    /// Returns when the service manager finished loading its units.
+    pub fn loaded_ns(&self) -> Option<i64> {
+        self.loaded_ns
+    }
+
+    /// Returns the finished starts that a start is ordered after, as (end, index): of each preceding unit, the last
+    /// one that ended by the time of the start.
+    pub fn predecessors(&self, row: &ServiceTransition) -> impl Iterator<Item = (i64, usize)> + '_ {
+        let (service, until_ns) = (row.service, row.start_ns.saturating_add(self.error_ns(row)));
+        let preceding_units = self.preceding_units.get(&service).into_iter().flatten();
+        preceding_units.filter(move |&&unit| unit != service).filter_map(move |unit| {
+            let ends = self.ends.get(unit)?;
+            let count = ends.partition_point(|&(end_ns, _)| end_ns <= until_ns);
+            ends.get(count.checked_sub(1)?).copied()
+        })
     }
 
     /// Returns the starts that were unfinished at `until_ns`, longest first.
@@ -161,19 +183,7 @@ impl<'t> UnitStarts<'t> {
         {
             return Some(release);
         }
-        let until_ns = row.start_ns.saturating_add(self.error_ns(row));
-        let last_end = self
-            .preceding_units
-            .get(&row.service)
-            .into_iter()
-            .flatten()
-            .filter(|&&unit| unit != row.service)
-            .filter_map(|unit| {
-                let ends = self.ends.get(unit)?;
-                let count = ends.partition_point(|&(end_ns, _)| end_ns <= until_ns);
-                ends.get(count.checked_sub(1)?).copied()
-            })
-            .max();
+        let last_end = self.predecessors(row).max();
         let Some((time_ns, predecessor)) = last_end else {
             return self.manager_release(row).map(|release| (None, release));
         };

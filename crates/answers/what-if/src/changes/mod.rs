@@ -1,7 +1,7 @@
 //! Changes as transforms of the graph: without a subject, with pended requests, without the wait for a service.
 
 mod delay;
-mod names;
+pub(crate) mod names;
 mod pend;
 mod ungroup;
 mod without;
@@ -27,6 +27,10 @@ pub enum Change {
     Ungroup { service: String },
     /// A service or program starts when the desktop is ready.
     Delay { name: String },
+    /// Linux: other units do not wait for the unit's start, unless they require it.
+    Parallel { unit: String },
+    /// Linux: the driver probes its devices asynchronously, while the kernel initializes other drivers.
+    Async { driver: String },
     /// Disks of this speed, percent of the recorded ones.
     DiskSpeed { percent: u32 },
     /// Processors of this speed, percent of the recorded ones.
@@ -50,6 +54,8 @@ pub enum ChangeError {
     SystemComponent { name: String },
     #[error("{name} cannot start later: {by} waits for it")]
     Needed { name: String, by: String },
+    #[error("{by} requires {name}")]
+    Required { name: String, by: String },
     #[error("{name}: {reason}")]
     NotPossible { name: String, reason: &'static str },
 }
@@ -92,6 +98,10 @@ impl<'m, 'w, 't> Changes<'m, 'w, 't> {
                 Change::Pend { driver } => self.pend(&mut graph, driver)?,
                 Change::Ungroup { service } => self.ungroup(&mut graph, service)?,
                 Change::Delay { name } => self.delay(&mut graph, name)?,
+                Change::Parallel { unit: name } | Change::Async { driver: name } => {
+                    let reason = "this change is predicted only for Linux boots";
+                    return Err(ChangeError::NotPossible { name: name.clone(), reason });
+                }
                 &Change::DiskSpeed { percent } => {
                     let percent = speed(percent)?;
                     for request in &mut graph.requests {

@@ -71,7 +71,7 @@ const fn is_removable(kind: AccountSubjectKind) -> bool {
 }
 
 /// Compares names as people write them: ignoring case, with or without an extension.
-pub(super) fn has_name(subject: &str, name: &str) -> bool {
+pub(crate) fn has_name(subject: &str, name: &str) -> bool {
     const EXTENSIONS: [&str; 4] = [".exe", ".sys", ".service", " script"];
     if name.is_empty() || subject.is_empty() {
         return false;
@@ -84,7 +84,7 @@ pub(super) fn has_name(subject: &str, name: &str) -> bool {
 }
 
 /// Returns the names that contain a part of `name`, otherwise those with the most work.
-pub(super) fn candidates(name: &str, mut names: Vec<(i64, String)>) -> Vec<String> {
+pub(crate) fn candidates(name: &str, mut names: Vec<(i64, String)>) -> Vec<String> {
     names.sort_by(|a, b| b.cmp(a));
     let lower = name.to_lowercase();
     let prefix: String = lower.chars().take(3).collect();

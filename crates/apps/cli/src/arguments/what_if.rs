@@ -13,12 +13,15 @@ Examples:
   onoff what-if boot.etl --without CloudBox.exe --format json
   onoff what-if boot.etl --disk 4x --processors 8
   onoff what-if sleep.etl --transition suspend:2 --without Backup
+  onoff what-if linux-boot/ --parallel NetworkManager-wait-online.service
 
 onoff replays the recorded work with the change: threads on processors, requests on disks, and \
 every wait until what ended it. First it replays the recording without the change. If that \
 does not reproduce every phase within 1 % (or 20 ms), there is no prediction. Several changes are \
 predicted together. A replay needs context switches and ready-thread events, as recorded by \
-'xbootmgr -traceFlags dispatcher' and 'wpr -start CPU'.
+'xbootmgr -traceFlags dispatcher' and 'wpr -start CPU'. Without them, a Linux boot is replayed unit by \
+unit, from the start times and the declared order of units: 'systemctl show \"*\"' and \
+'systemd-analyze dump'.
 
 {EXIT_CODES}"))]
 pub struct WhatIfArguments {
@@ -37,9 +40,17 @@ pub struct WhatIfArguments {
     #[arg(long, value_name = "SERVICE")]
     pub ungroup: Vec<String>,
 
-    /// Start the service or program when the desktop is ready; refused if something waits for it before
+    /// Start the service or program when the desktop is ready (Linux: after the boot); refused if something needs it
     #[arg(long, value_name = "NAME")]
     pub delay: Vec<String>,
+
+    /// Linux: let other units start without waiting for the unit; refused if one of them requires it
+    #[arg(long, value_name = "UNIT")]
+    pub parallel: Vec<String>,
+
+    /// Linux: let the driver probe its devices while the kernel initializes other drivers; needs 'initcall_debug'
+    #[arg(long = "async", value_name = "DRIVER")]
+    pub async_probe: Vec<String>,
 
     /// Speed of the disks, such as 4x or 0.5x
     #[arg(long, value_name = "SPEED", value_parser = speed)]

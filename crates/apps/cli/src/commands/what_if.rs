@@ -13,13 +13,15 @@ use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
 pub fn resolve(arguments: WhatIfArguments) -> Result<Invocation, Failure> {
-    let WhatIfArguments { recording, without, pend, ungroup, delay, disk, cpu, processors, transition, format, output } =
-        arguments;
+    let WhatIfArguments { recording, without, pend, ungroup, delay, parallel, async_probe, .. } = arguments;
+    let WhatIfArguments { disk, cpu, processors, transition, format, output, .. } = arguments;
     let (kind, number) = transition.as_deref().map_or(Ok((None, None)), parse_transition)?;
     let mut changes: Vec<Change> = without.into_iter().map(|name| Change::Without { name }).collect();
     changes.extend(pend.into_iter().map(|driver| Change::Pend { driver }));
     changes.extend(ungroup.into_iter().map(|service| Change::Ungroup { service }));
     changes.extend(delay.into_iter().map(|name| Change::Delay { name }));
+    changes.extend(parallel.into_iter().map(|unit| Change::Parallel { unit }));
+    changes.extend(async_probe.into_iter().map(|driver| Change::Async { driver }));
     changes.extend(disk.map(|percent| Change::DiskSpeed { percent }));
     changes.extend(cpu.map(|percent| Change::ProcessorSpeed { percent }));
     changes.extend(processors.map(|count| Change::Processors { count }));

@@ -6,7 +6,7 @@ use anstyle::Style;
 use onoff_sections::section::{self, Cell, Section};
 use onoff_what_if::changes::Change;
 use onoff_what_if::identity::PhaseIdentity;
-use onoff_what_if::prediction::{MAX_UNKNOWN_PERCENT, NoPrediction, PredictedDuration, Prediction};
+use onoff_what_if::prediction::{Assumption, Basis, MAX_UNKNOWN_PERCENT, NoPrediction, PredictedDuration, Prediction};
 
 use super::losses;
 use super::phases::display_name;
@@ -52,7 +52,7 @@ pub fn write(prediction: &Prediction, out: &mut dyn Write) -> io::Result<()> {
 /// Returns the prediction in a sentence.
 #[must_use]
 pub fn headline(prediction: &Prediction) -> String {
-    let changes = changes(&prediction.changes);
+    let changes = changes(&prediction.changes, prediction.basis);
     let transition = prediction.transition.as_str();
     let measured = duration(prediction.measured_ns);
     let (Some(predicted), Some(saving)) = (prediction.predicted, prediction.saving) else {
@@ -69,12 +69,15 @@ pub fn headline(prediction: &Prediction) -> String {
     )
 }
 
-fn changes(changes: &[Change]) -> String {
+fn changes(changes: &[Change], basis: Basis) -> String {
     let text = |change: &Change| match change {
         Change::Without { name } => format!("without {}", printable(name)),
         Change::Pend { driver } => format!("with pended requests of {}", printable(driver)),
         Change::Ungroup { service } => format!("with {} in no load-order group", printable(service)),
+        Change::Delay { name } if basis == Basis::UnitTimes => format!("with {} after the boot", printable(name)),
         Change::Delay { name } => format!("with {} after the desktop is ready", printable(name)),
+        Change::Parallel { unit } => format!("without waits for {}", printable(unit)),
+        Change::Async { driver } => format!("with asynchronous probes of {}", printable(driver)),
         Change::DiskSpeed { percent } => format!("with disks at {percent} % of their speed"),
         Change::ProcessorSpeed { percent } => format!("with processors at {percent} % of their speed"),
         Change::Processors { count } => format!("with {}", counted(u64::from(*count), "processor")),
@@ -109,6 +112,10 @@ fn reasons(prediction: &Prediction, reason: NoPrediction) -> Vec<String> {
             percent(prediction.unknown_percent),
             percent(MAX_UNKNOWN_PERCENT)
         )],
+        NoPrediction::RangeTooWide => vec![
+            "The range is wider than 15 % up and down. Units start at the same time, or".to_owned(),
+            "at times that their order does not explain.".to_owned(),
+        ],
         NoPrediction::EndNotReached => {
             vec![
                 "The replay with the change did not reach the end of a phase: something waits for what was removed."
@@ -128,13 +135,26 @@ fn missed_phase(phase: &PhaseIdentity) -> String {
 }
 
 /// Returns what the prediction rests on, one line each.
-fn foundation(prediction: &Prediction) -> [String; 2] {
+fn foundation(prediction: &Prediction) -> Vec<String> {
     let error = prediction.identity.max_error_ns.map_or_else(
         || "misses the end of a phase".to_owned(),
         |error_ns| format!("reproduces every phase end within {}", duration(error_ns.max(MIN_SHOWN_NS))),
     );
     let unknown = percent(prediction.unknown_percent);
-    [format!("A replay without the change {error}."), format!("Unknown share of the critical path: {unknown}.")]
+    let mut lines = vec![
+        format!("A replay without the change {error}."),
+        format!("Unknown share of the critical path: {unknown}."),
+    ];
+    if prediction.basis == Basis::UnitTimes {
+        lines.push("Replayed unit by unit, from recorded times and the declared order.".to_owned());
+    }
+    let text = |assumption: &Assumption| match assumption {
+        Assumption::UnitsCompeteWithinBounds => "Range: units do not affect each other, or share a processor or disk.",
+        Assumption::DevicesFollowScan => "Assumed: devices appear as long after the scan for them as recorded.",
+        Assumption::RootWaitsForProbe => "Assumed: the root file system waits for the driver's devices.",
+    };
+    lines.extend(prediction.assumptions.iter().map(|assumption| text(assumption).to_owned()));
+    lines
 }
 
 fn negated(range: &PredictedDuration) -> PredictedDuration {

@@ -1,0 +1,316 @@
+//! Linux boots without context switches: pairs of boots that differ in one unit, refusals, and real boots.
+
+use hashbrown::HashMap;
+use onoff_testkit::synthetic::{MS, as_linux, device, milestone, service};
+use onoff_trace::{
+    ContextSwitches, DependencyKind, DeviceOperationKind, DevicePhase, ServiceDependency, Trace, milestone as names,
+};
+use onoff_what_if::changes::{Change, ChangeError};
+use onoff_what_if::prediction::{Basis, NoPrediction, Prediction, WhatIfError};
+
+use crate::support::{ask, without};
+
+const USER_SPACE_MS: i64 = 2_000;
+const LOADED_MS: i64 = 2_100;
+/// Time of the service manager between a release and a start.
+const GAP_MS: i64 = 5;
+
+/// A unit with the units it is ordered after, and its time to start.
+#[derive(Clone)]
+struct Unit {
+    name: &'static str,
+    after: Vec<&'static str>,
+    length_ms: i64,
+    /// When something else requests it.
+    requested_ms: i64,
+}
+
+fn unit(name: &'static str, after: &[&'static str], length_ms: i64) -> Unit {
+    Unit { name, after: after.to_vec(), length_ms, requested_ms: 0 }
+}
+
+/// Schedules units as systemd does: each starts after the units before it. Units are in order.
+struct Boot {
+    units: Vec<Unit>,
+    requirements: Vec<(&'static str, &'static str)>,
+}
+
+impl Boot {
+    fn new(units: &[Unit]) -> Self {
+        Self { units: units.to_vec(), requirements: Vec::new() }
+    }
+
+    fn times_ms(&self) -> HashMap<&'static str, (i64, i64)> {
+        let mut times: HashMap<&str, (i64, i64)> = HashMap::new();
+        for unit in &self.units {
+            let released = unit.after.iter().filter_map(|on| times.get(on)).map(|&(_, end)| end).max();
+            let start = (released.unwrap_or(LOADED_MS) + GAP_MS).max(unit.requested_ms);
+            times.insert(unit.name, (start, start + unit.length_ms));
+        }
+        times
+    }
+
+    fn end_ms(&self) -> i64 {
+        self.times_ms().values().map(|&(_, end)| end).max().unwrap() + GAP_MS
+    }
+
+    fn trace(&self) -> Trace {
+        let times = self.times_ms();
+        let end_ms = self.end_ms();
+        let mut trace = as_linux(Trace { duration_ns: (end_ms + 1_000) * MS, ..Trace::default() });
+        trace.system.processors = 2;
+        milestone(&mut trace, USER_SPACE_MS * MS, names::USER_SPACE_BEGIN, "");
+        milestone(&mut trace, LOADED_MS * MS, names::UNITS_LOAD_END, "");
+        milestone(&mut trace, end_ms * MS, names::STARTUP_FINISHED, "multi-user.target");
+        let mut depend = |service: &str, kind, on: &str| {
+            let row = ServiceDependency { service: trace.strings.intern(service), kind, on: trace.strings.intern(on) };
+            trace.service_dependencies.push(row);
+        };
+        for unit in &self.units {
+            for on in &unit.after {
+                depend(unit.name, DependencyKind::After, on);
+            }
+            if unit.requested_ms == 0 {
+                depend("multi-user.target", DependencyKind::Wants, unit.name);
+            }
+        }
+        for (unit, on) in &self.requirements {
+            depend(unit, DependencyKind::Requires, on);
+        }
+        for unit in &self.units {
+            let (start_ms, end_ms) = times[unit.name];
+            service(&mut trace, unit.name, "system.slice", (start_ms, None, None, Some(end_ms)));
+        }
+        trace
+    }
+
+    fn without(&self, name: &str) -> Self {
+        let units = self.units.iter().filter(|unit| unit.name != name).cloned().collect();
+        Self { units, requirements: self.requirements.clone() }
+    }
+}
+
+/// A boot of 25 s whose first second is serial, with two chains after it.
+fn two_chains(slow_ms: i64, side_ms: i64) -> Boot {
+    Boot::new(&[
+        unit("early.service", &[], 900),
+        unit("slow.service", &["early.service"], slow_ms),
+        unit("side.service", &["early.service"], side_ms),
+        unit("basic.target", &["slow.service", "side.service"], 0),
+        unit("late.service", &["basic.target"], 15_000),
+        unit("multi-user.target", &["basic.target", "late.service"], 0),
+    ])
+}
+
+fn saving_ms(prediction: &Prediction) -> (i64, i64, i64) {
+    let saving = prediction.saving.unwrap_or_else(|| panic!("{:?}", prediction.no_prediction));
+    (saving.ns / MS, saving.min_ns / MS, saving.max_ns / MS)
+}
+
+/// Asserts that the prediction from one boot is the other's duration, within 1 ms, and returns the saving.
+fn assert_pair(from: &Boot, to: &Boot, change: Change) -> i64 {
+    let prediction = ask(&from.trace(), &[change]).unwrap();
+    assert_eq!(prediction.basis, Basis::UnitTimes);
+    assert!(prediction.identity.holds, "{:?}", prediction.identity);
+    let truth_ms = from.end_ms() - to.end_ms();
+    let (likely_ms, min_ms, max_ms) = saving_ms(&prediction);
+    assert!((likely_ms - truth_ms).abs() <= 1, "truth {truth_ms}, predicted {likely_ms}");
+    assert!(min_ms <= truth_ms + 1 && truth_ms - 1 <= max_ms, "{truth_ms} is not in {min_ms}..{max_ms}");
+    truth_ms
+}
+
+#[test]
+fn unit_on_the_path_saves_until_the_next_chain() {
+    let boot = two_chains(6_000, 4_000);
+    assert_eq!(assert_pair(&boot, &boot.without("slow.service"), without("slow")), 2_000);
+    // Alone at its time, so competition is impossible.
+    let prediction = ask(&boot.trace(), &[without("late.service")]).unwrap();
+    let (likely_ms, min_ms, max_ms) = saving_ms(&prediction);
+    assert!((15_000..15_010).contains(&likely_ms), "{likely_ms}");
+    assert_eq!((min_ms, max_ms), (likely_ms, likely_ms));
+}
+
+#[test]
+fn longest_unit_off_the_path_saves_nothing() {
+    let mut boot = two_chains(3_000, 1_000);
+    boot.units.insert(1, unit("long.service", &[], 17_000));
+    let truth_ms = assert_pair(&boot, &boot.without("long.service"), without("long.service"));
+    assert_eq!(truth_ms, 0);
+    // No change: nothing is saved, and there is no range.
+    assert_eq!(saving_ms(&ask(&boot.trace(), &[]).unwrap()), (0, 0, 0));
+}
+
+#[test]
+fn equal_units_in_parallel_save_together() {
+    let boot = two_chains(3_000, 3_000);
+    assert_eq!(assert_pair(&boot, &boot.without("slow.service"), without("slow.service")), 0);
+    let both = ask(&boot.trace(), &[without("slow.service"), without("side.service")]).unwrap();
+    let truth_ms = boot.end_ms() - boot.without("slow.service").without("side.service").end_ms();
+    // The barrier behind both has no other predecessor left; its start is then that of the loaded manager.
+    let (likely_ms, ..) = saving_ms(&both);
+    assert!((likely_ms - truth_ms).abs() <= 10, "{likely_ms} {truth_ms}");
+}
+
+#[test]
+fn parallel_unit_runs_beside_those_that_waited() {
+    let boot = Boot::new(&[
+        unit("wait-online.service", &[], 5_000),
+        unit("web.service", &["wait-online.service"], 4_000),
+        unit("late.service", &["web.service"], 20_000),
+        unit("multi-user.target", &["late.service", "wait-online.service"], 0),
+    ]);
+    let mut parallel = Boot::new(&boot.units);
+    for unit in &mut parallel.units {
+        unit.after.retain(|&on| on != "wait-online.service");
+    }
+    let change = || Change::Parallel { unit: "wait-online.service".to_owned() };
+    assert_eq!(assert_pair(&boot, &parallel, change()), 5_005);
+    // A requirement needs the order.
+    let mut required = Boot::new(&boot.units);
+    required.requirements.push(("web.service", "wait-online.service"));
+    let error = ask(&required.trace(), &[change()]).unwrap_err();
+    let WhatIfError::Change(ChangeError::Required { name, by }) = error else { panic!("{error}") };
+    assert_eq!((name.as_str(), by.as_str()), ("wait-online.service", "web.service"));
+    // A requirement without an order does not.
+    let mut unordered = Boot::new(&boot.units);
+    unordered.requirements.push(("multi-user.target", "web.service"));
+    assert_eq!(assert_pair(&unordered, &parallel, change()), 5_005);
+}
+
+#[test]
+fn delayed_unit_leaves_the_boot_unless_it_is_required() {
+    let delay = || Change::Delay { name: "slow.service".to_owned() };
+    let mut boot = two_chains(6_000, 4_000);
+    assert_eq!(assert_pair(&boot, &boot.without("slow.service"), delay()), 2_000);
+    boot.requirements.push(("late.service", "slow.service"));
+    for change in [delay(), without("slow.service")] {
+        let error = ask(&boot.trace(), &[change]).unwrap_err();
+        assert_eq!(error.to_string(), "late.service requires slow.service");
+    }
+    // Without the unit that requires it, it can go.
+    ask(&boot.trace(), &[without("slow.service"), without("late.service")]).unwrap();
+}
+
+#[test]
+fn range_covers_competition_or_there_is_no_prediction() {
+    // Two units that share one processor: without one, the other takes half the time.
+    let shared = Boot::new(&[
+        unit("first.service", &[], 6_000),
+        unit("second.service", &[], 6_000),
+        unit("late.service", &["first.service", "second.service"], 20_000),
+        unit("multi-user.target", &["late.service"], 0),
+    ]);
+    let (likely_ms, min_ms, max_ms) = saving_ms(&ask(&shared.trace(), &[without("first.service")]).unwrap());
+    assert_eq!((likely_ms, min_ms), (0, 0));
+    assert!((2_990..=3_010).contains(&max_ms), "{max_ms}");
+    // The same without the long rest: too uncertain.
+    let short = Boot::new(&[
+        unit("first.service", &[], 6_000),
+        unit("second.service", &[], 6_000),
+        unit("multi-user.target", &["first.service", "second.service"], 0),
+    ]);
+    let prediction = ask(&short.trace(), &[without("first.service")]).unwrap();
+    assert_eq!(prediction.no_prediction, Some(NoPrediction::RangeTooWide));
+    assert_eq!((prediction.predicted, prediction.saving), (None, None));
+}
+
+#[test]
+fn unexplained_start_widens_the_range_or_refuses() {
+    let mut boot = two_chains(6_000, 4_000);
+    // A unit that something requested 2 s later.
+    boot.units.insert(4, Unit { requested_ms: 11_000, ..unit("triggered.service", &["basic.target"], 1_000) });
+    boot.units[5].after.push("triggered.service");
+    let (likely_ms, min_ms, max_ms) = saving_ms(&ask(&boot.trace(), &[without("slow.service")]).unwrap());
+    assert!(
+        (1_995..=2_005).contains(&likely_ms) && min_ms == 0 && max_ms >= likely_ms,
+        "{likely_ms} {min_ms} {max_ms}"
+    );
+    boot.units[4].requested_ms = 25_000;
+    let prediction = ask(&boot.trace(), &[without("slow.service")]).unwrap();
+    assert_eq!(prediction.no_prediction, Some(NoPrediction::PathUnknown));
+}
+
+#[test]
+fn needs_the_declared_order() {
+    let trace = two_chains(6_000, 4_000).trace();
+    let with_dependencies = |is_kept: &dyn Fn(DependencyKind) -> bool| {
+        let mut changed = two_chains(6_000, 4_000).trace();
+        changed.service_dependencies = Default::default();
+        for row in trace.service_dependencies.iter().filter(|row| is_kept(row.kind)) {
+            changed.service_dependencies.push(row);
+        }
+        changed
+    };
+    assert!(ask(&with_dependencies(&|_| true), &[without("slow")]).is_ok());
+    // systemd-analyze critical-chain has only the order of some units.
+    for incomplete in [with_dependencies(&|_| false), with_dependencies(&|kind| kind == DependencyKind::After)] {
+        assert_eq!(ask(&incomplete, &[without("slow")]).unwrap_err(), WhatIfError::NoUnitOrder);
+    }
+}
+
+#[test]
+fn refuses_what_is_no_unit_of_user_space() {
+    let trace = two_chains(6_000, 4_000).trace();
+    let error = |change: Change| ask(&trace, &[change]).unwrap_err().to_string();
+    let unknown = error(without("slov.service"));
+    assert!(unknown.contains("no unit that started in user space named 'slov.service'"), "{unknown}");
+    assert!(unknown.contains("slow.service") && !unknown.contains(".target"), "{unknown}");
+    assert!(error(without("basic.target")).contains("do no work"));
+    assert!(error(Change::Ungroup { service: "slow".to_owned() }).contains("load-order groups"));
+    assert!(error(Change::Processors { count: 8 }).contains("without context switches"));
+}
+
+#[test]
+fn asynchronous_probe_runs_beside_other_drivers() {
+    let kernel = |processors: u32| {
+        let mut trace = two_chains(6_000, 4_000).trace();
+        trace.system.processors = processors;
+        let calls = [("pci_init", 100, 200), ("slow_pci_driver_init", 200, 1_000), ("net_init", 1_000, 1_500)];
+        for (function, start_ms, end_ms) in calls {
+            let times = (start_ms, None, Some(end_ms));
+            device(&mut trace, DeviceOperationKind::Initcall, ("", function), times, DevicePhase::SystemStart);
+        }
+        trace
+    };
+    let probe = |driver: &str| Change::Async { driver: driver.to_owned() };
+    // 800 ms beside 500 ms of the others: the probe ends last.
+    assert_eq!(saving_ms(&ask(&kernel(2), &[probe("slow")]).unwrap()), (500, 500, 500));
+    // One processor: nothing is saved if the driver computes.
+    assert_eq!(saving_ms(&ask(&kernel(1), &[probe("slow")]).unwrap()), (500, 0, 500));
+    // The last driver has nothing beside it.
+    assert_eq!(saving_ms(&ask(&kernel(2), &[probe("net_init")]).unwrap()), (0, 0, 0));
+    let error = ask(&kernel(2), &[probe("ahci")]).unwrap_err().to_string();
+    assert!(error.contains("slow_pci_driver_init"), "{error}");
+}
+
+/// Boots of one virtual machine; in the second, a unit that sleeps 6 s was planted before the device scan.
+#[test]
+fn real_boots() {
+    let Some(folder) = onoff_testkit::real_recordings::samples_folder("linux") else { return };
+    let open = |name: &str| {
+        let path = folder.join(format!("{name}.tar.xz"));
+        let mut trace = onoff_files::open(&[path], onoff_what_if::TABLES, &onoff_files::Options::default()).unwrap();
+        trace.context_switches = ContextSwitches::default();
+        trace
+    };
+    let user_space_ms = |prediction: &Prediction| {
+        prediction.phases.iter().find(|phase| phase.phase == "user_space").unwrap().measured_ns / MS
+    };
+    let plain = ask(&open("boot-1"), &[]).unwrap();
+    assert!(plain.identity.holds && plain.no_prediction.is_none(), "{plain:?}");
+    let slow = open("boot-2");
+    let prediction = ask(&slow, &[without("slowearly.service")]).unwrap();
+    assert!(prediction.identity.holds, "{:?}", prediction.identity);
+    let truth_ms = user_space_ms(&prediction) - user_space_ms(&plain);
+    println!(
+        "REAL boot-2 without slowearly: truth {truth_ms} ms, {:?}, unknown {:.1} %, {:?}",
+        prediction.saving, prediction.unknown_percent, prediction.no_prediction
+    );
+    if prediction.saving.is_some() {
+        let (_, min_ms, max_ms) = saving_ms(&prediction);
+        assert!((min_ms..=max_ms).contains(&truth_ms), "{truth_ms} is not in {min_ms}..{max_ms}");
+    }
+    // A unit of 8 s that others do not wait for, but that ends after the default target.
+    let off_path = ask(&slow, &[without("systemd-logind.service")]);
+    println!("REAL boot-2 without systemd-logind: {:?}", off_path.map(|prediction| prediction.saving));
+}
