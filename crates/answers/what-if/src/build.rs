@@ -6,7 +6,7 @@
 
 use hashbrown::HashMap;
 use onoff_blame::waits::{HistoryStep, ThreadHistory, Waits, WakeCause, is_ready_after_switch_out};
-use onoff_trace::{DiskIo, StringId, Trace};
+use onoff_trace::{DiskIo, StringId, SystemKind, Trace};
 
 use crate::graph::{
     Action, AwakeClock, DiskModel, ExternalWait, Graph, Request, RequestId, Segment, SignalId, Task, TimedSegment,
@@ -60,6 +60,7 @@ pub fn build(trace: &Trace, waits: &Waits<'_>, anchors: &[Anchor]) -> BuiltGraph
         graph: Graph {
             processors: onoff_usage::cpu::processors(trace).max(1),
             quantum_ns: observed_quantum_ns(trace),
+            in_recorded_order: trace.system.kind == SystemKind::Linux,
             ..Graph::default()
         },
         actions: Vec::new(),

@@ -39,7 +39,7 @@ pub struct Identity {
     pub phases: Vec<PhaseIdentity>,
     /// Largest difference, ns; `None` if the replay did not reach the end of a phase.
     pub max_error_ns: Option<i64>,
-    /// Number of services that started in another order than recorded.
+    /// Number of services or units that started in another order than recorded, or units that did not end in time.
     pub services_out_of_order: u64,
     /// Whether all phases are within the tolerance and the services start in the recorded order.
     pub holds: bool,

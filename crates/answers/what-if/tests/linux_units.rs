@@ -2,9 +2,7 @@
 
 use hashbrown::HashMap;
 use onoff_testkit::synthetic::{MS, as_linux, device, milestone, service};
-use onoff_trace::{
-    ContextSwitches, DependencyKind, DeviceOperationKind, DevicePhase, ServiceDependency, Trace, milestone as names,
-};
+use onoff_trace::{DependencyKind, DeviceOperationKind, DevicePhase, ServiceDependency, Trace, milestone as names};
 use onoff_what_if::changes::{Change, ChangeError};
 use onoff_what_if::prediction::{Basis, NoPrediction, Prediction, WhatIfError};
 
@@ -290,7 +288,7 @@ fn real_boots() {
     let open = |name: &str| {
         let path = folder.join(format!("{name}.tar.xz"));
         let mut trace = onoff_files::open(&[path], onoff_what_if::TABLES, &onoff_files::Options::default()).unwrap();
-        trace.context_switches = ContextSwitches::default();
+        trace.context_switches = Default::default();
         trace
     };
     let user_space_ms = |prediction: &Prediction| {

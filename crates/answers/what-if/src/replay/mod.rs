@@ -79,6 +79,8 @@ struct TaskState {
     next_segment: u32,
     /// Rest of the current run, ns.
     remaining_ns: i64,
+    /// When the rest of the run began in the recording, ns.
+    recorded_ns: i64,
     priority: u8,
     status: Status,
     /// The processor it runs on; [`NONE`] if it does not run.
@@ -91,11 +93,18 @@ impl TaskState {
     const NEW: Self = Self {
         next_segment: 0,
         remaining_ns: 0,
+        recorded_ns: 0,
         priority: 0,
         status: Status::Active,
         processor: NONE,
         next_waiter: NONE,
     };
+
+    /// Counts processor time of the current run.
+    fn advance(&mut self, used_ns: i64) {
+        self.remaining_ns = (self.remaining_ns - used_ns).max(0);
+        self.recorded_ns = self.recorded_ns.saturating_add(used_ns);
+    }
 
     const fn is_running(&self) -> bool {
         self.processor != NONE
@@ -224,10 +233,15 @@ impl Simulation<'_> {
             };
             if let Segment::Run { cpu_ns, priority } = timed.segment {
                 state.priority = priority.min(PRIORITIES as u8 - 1);
+                state.recorded_ns = timed.recorded_ns;
                 if !state.is_running() {
                     self.make_ready(index);
                     return;
                 }
+                if self.yields(index) {
+                    return;
+                }
+                let Some(state) = self.tasks.get_mut(index as usize) else { return };
                 state.next_segment += 1;
                 state.remaining_ns = cpu_ns;
                 continue;

@@ -1,5 +1,7 @@
 //! The processors of a replay: they run the ready task of the highest priority; tasks of equal priority take turns.
 
+use std::collections::VecDeque;
+
 use super::{Event, NONE, Processor, Simulation, Status};
 
 impl Simulation<'_> {
@@ -31,14 +33,40 @@ impl Simulation<'_> {
     fn queue(&mut self, index: u32, is_first: bool) {
         let Some(state) = self.tasks.get_mut(index as usize) else { return };
         state.status = Status::Queued;
-        let priority = usize::from(state.priority);
+        let (priority, recorded_ns) = (usize::from(state.priority), state.recorded_ns);
         let Some(queue) = self.ready.get_mut(priority) else { return };
-        if is_first {
+        if self.graph.in_recorded_order {
+            let is_before =
+                |&other: &u32| self.tasks.get(other as usize).is_some_and(|other| other.recorded_ns <= recorded_ns);
+            queue.insert(queue.partition_point(is_before), index);
+        } else if is_first {
             queue.push_front(index);
         } else {
             queue.push_back(index);
         }
         self.ready_mask |= 1 << priority;
+    }
+
+    /// True if a ready task of this priority ran before this time in the recording.
+    fn is_overdue(&self, priority: u8, recorded_ns: i64) -> bool {
+        let first = self.ready.get(usize::from(priority)).and_then(VecDeque::front);
+        let first = first.and_then(|&task| self.tasks.get(task as usize));
+        first.is_some_and(|first| first.recorded_ns < recorded_ns)
+    }
+
+    /// At the start of a run, gives the processor to a ready task that ran earlier in the recording. Returns false if
+    /// there is none.
+    pub(super) fn yields(&mut self, index: u32) -> bool {
+        let Some(state) = self.tasks.get(index as usize) else { return false };
+        let priority = state.priority;
+        if !self.graph.in_recorded_order || !self.is_overdue(priority, state.recorded_ns) {
+            return false;
+        }
+        let (Some(processor), Some(next)) = (self.processor_of(index), self.next_ready(priority)) else { return false };
+        let stopped = self.stop(processor);
+        self.queue(stopped, false);
+        self.switch(processor, next);
+        true
     }
 
     fn next_ready(&mut self, min_priority: u8) -> Option<u32> {
@@ -83,9 +111,10 @@ impl Simulation<'_> {
         let now_ns = self.now_ns;
         let used_ns = self.count_load(processor);
         let Some(state) = self.tasks.get_mut(index as usize) else { return };
-        state.remaining_ns = (state.remaining_ns - used_ns).max(0);
-        let (remaining_ns, priority) = (state.remaining_ns, state.priority);
+        state.advance(used_ns);
+        let (remaining_ns, priority, recorded_ns) = (state.remaining_ns, state.priority, state.recorded_ns);
         if self.processors.get(processor).is_some_and(|slot| slot.quantum_end_ns <= now_ns)
+            && (!self.graph.in_recorded_order || self.is_overdue(priority, recorded_ns))
             && let Some(next) = self.next_ready(priority)
         {
             let stopped = self.stop(processor);
@@ -128,7 +157,7 @@ impl Simulation<'_> {
         slot.generation = slot.generation.wrapping_add(1);
         let index = std::mem::replace(&mut slot.task, NONE);
         if let Some(state) = self.tasks.get_mut(index as usize) {
-            state.remaining_ns = (state.remaining_ns - used_ns).max(0);
+            state.advance(used_ns);
             state.processor = NONE;
         }
         index
@@ -152,7 +181,7 @@ impl Simulation<'_> {
         }
         let used_ns = self.count_load(processor);
         let Some(state) = self.tasks.get_mut(slot.task as usize) else { return };
-        state.remaining_ns = (state.remaining_ns - used_ns).max(0);
+        state.advance(used_ns);
         self.runnable.push_back(slot.task);
     }
 }
