@@ -11,6 +11,7 @@ use onoff_trace::{DiskIo, StringId, SystemKind, Trace};
 use crate::graph::{
     Action, AwakeClock, DiskModel, ExternalWait, Graph, Request, RequestId, Segment, SignalId, Task, TimedSegment,
 };
+use crate::idle_times::IdleTimes;
 
 /// Maximum number of disks to distinguish; all further disks count as one.
 const MAX_DISKS: usize = 64;
@@ -60,11 +61,11 @@ pub fn build(trace: &Trace, waits: &Waits<'_>, anchors: &[Anchor]) -> BuiltGraph
         graph: Graph {
             processors: onoff_usage::cpu::processors(trace).max(1),
             quantum_ns: observed_quantum_ns(trace),
-            in_recorded_order: trace.system.kind == SystemKind::Linux,
             ..Graph::default()
         },
         actions: Vec::new(),
         driver_waits: DriverWaits::new(),
+        idle: if trace.system.kind == SystemKind::Linux { IdleTimes::new(trace) } else { IdleTimes::default() },
     };
     let requests = builder.add_requests();
     let anchors = builder.add_anchors(anchors);
@@ -80,6 +81,8 @@ struct Builder<'t> {
     graph: Graph,
     actions: Vec<TimedAction>,
     driver_waits: DriverWaits,
+    /// Linux: when a processor was idle. A ready thread that did not use it was delayed by the kernel.
+    idle: IdleTimes,
 }
 
 impl Builder<'_> {
@@ -225,6 +228,13 @@ impl Builder<'_> {
                     });
                     let (own, later) = actions.split_at(count);
                     actions = later;
+                    let previous = index.checked_sub(1).and_then(|previous| history.steps.get(previous));
+                    if let Some(ready_ns) = previous.and_then(ready_ns) {
+                        let delay_ns = self.idle.between(ready_ns, start_ns);
+                        if delay_ns > 0 {
+                            segments.push(TimedSegment { recorded_ns: ready_ns, segment: Segment::Delay(delay_ns) });
+                        }
+                    }
                     self.add_run((start_ns, end_ns), priority.max(0) as u8, own, &mut segments);
                 }
                 HistoryStep::Wait { start_ns, cause, cause_ns, ready_ns } => {
@@ -292,6 +302,14 @@ fn run_start_ns(step: &HistoryStep) -> Option<i64> {
     match *step {
         HistoryStep::Run { start_ns, .. } => Some(start_ns),
         HistoryStep::Wait { .. } => None,
+    }
+}
+
+/// Returns from when on a thread was ready after a step, ns.
+fn ready_ns(step: &HistoryStep) -> Option<i64> {
+    match *step {
+        HistoryStep::Run { end_ns, .. } => Some(end_ns),
+        HistoryStep::Wait { ready_ns, .. } => ready_ns,
     }
 }
 

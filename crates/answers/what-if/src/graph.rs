@@ -106,9 +106,6 @@ pub struct Graph {
     pub processors: u32,
     /// Time after which the next thread of equal priority runs, ns.
     pub quantum_ns: i64,
-    /// Ready threads of equal priority run in the order of the recording (Linux), not in the order in which they became
-    /// ready (Windows). The order of Linux depends on past processor time, which a recording does not show.
-    pub in_recorded_order: bool,
     pub tasks: Vec<Task>,
     pub external_waits: Vec<ExternalWait>,
     pub late_actions: Vec<LateAction>,

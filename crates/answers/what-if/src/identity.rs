@@ -41,6 +41,9 @@ pub struct Identity {
     pub max_error_ns: Option<i64>,
     /// Number of services or units that started in another order than recorded, or units that did not end in time.
     pub services_out_of_order: u64,
+    /// Largest difference, ns, if ready threads run in the order in which they became ready, not in recorded order as
+    /// on Linux; `None` if the replay does not use the recorded order, or did not reach the end of a phase.
+    pub free_running_error_ns: Option<i64>,
     /// Whether all phases are within the tolerance and the services start in the recorded order.
     pub holds: bool,
 }
@@ -67,6 +70,12 @@ impl Model<'_, '_> {
     #[must_use]
     pub fn identity(&self) -> (Identity, Replay) {
         let replay = self.replay(&self.graph, ExternalRule::Delay);
+        (self.identity_of(&replay), replay)
+    }
+
+    /// Compares a replay without a change with the recording.
+    #[must_use]
+    pub(crate) fn identity_of(&self, replay: &Replay) -> Identity {
         let mut transition: Option<(TransitionKind, i64, i64)> = None;
         let phases: Vec<PhaseIdentity> = self
             .phases
@@ -82,7 +91,7 @@ impl Model<'_, '_> {
                 };
                 transition = Some((kind, first_ns, last_ns));
                 let measured_end_ns = self.clock.awake(phase.phase.range.end_ns);
-                let replayed_end_ns = self.replayed_phase(phase, &self.graph, &replay).end_ns;
+                let replayed_end_ns = self.replayed_phase(phase, &self.graph, replay).end_ns;
                 let error_ns = replayed_end_ns.map(|replayed_ns| replayed_ns.saturating_sub(measured_end_ns));
                 let length_ns = measured_end_ns.saturating_sub(self.clock.awake(first_ns)).max(0);
                 PhaseIdentity {
@@ -95,9 +104,8 @@ impl Model<'_, '_> {
                 }
             })
             .collect();
-        let services_out_of_order = self.services_out_of_order(&replay);
-        let identity = Identity { services_out_of_order, phases, ..Identity::default() }.of_phases(|_| true);
-        (identity, replay)
+        let services_out_of_order = self.services_out_of_order(replay);
+        Identity { services_out_of_order, phases, ..Identity::default() }.of_phases(|_| true)
     }
 
     fn services_out_of_order(&self, replay: &Replay) -> u64 {

@@ -28,6 +28,7 @@ pub mod changes;
 mod edit;
 pub mod graph;
 pub mod identity;
+mod idle_times;
 mod linux;
 pub mod model;
 pub mod prediction;

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use onoff_blame::waits::{TransitionPhase, Waits, phases};
 use onoff_evidence::phase_name::SETTLING_PHASES;
-use onoff_trace::{ActivityKind, DevicePhase, ServiceChange, Trace, milestone};
+use onoff_trace::{ActivityKind, DevicePhase, ServiceChange, SystemKind, Trace, milestone};
 use onoff_usage::idle::IdleMetric;
 
 use crate::barriers::{add_barriers, device_waits, service_waits};
@@ -183,14 +183,32 @@ impl<'w, 't> Model<'w, 't> {
         }
     }
 
-    /// Replays `graph`, a change of [`Self::graph`].
+    /// Replays `graph`, a change of [`Self::graph`]. On Linux, ready threads run in recorded order: their order depends
+    /// on past processor time, which a recording does not show.
     #[must_use]
     pub fn replay(&self, graph: &Graph, external_waits: ExternalRule) -> Replay {
+        self.replay_in_order(graph, external_waits, self.has_recorded_order())
+    }
+
+    /// Replays `graph` with ready threads in the order in which they became ready.
+    #[must_use]
+    pub fn replay_freely(&self, graph: &Graph) -> Replay {
+        self.replay_in_order(graph, ExternalRule::Delay, false)
+    }
+
+    /// True if [`Self::replay`] uses the recorded order of ready threads.
+    #[must_use]
+    pub fn has_recorded_order(&self) -> bool {
+        self.trace.system.kind == SystemKind::Linux
+    }
+
+    fn replay_in_order(&self, graph: &Graph, external_waits: ExternalRule, in_recorded_order: bool) -> Replay {
         let settling = self.phases.iter().filter(|phase| phase.end.is_none());
         let first = settling.min_by_key(|phase| phase.phase.range.start_ns);
         let machine = Machine {
             processors: graph.processors,
             external_waits,
+            in_recorded_order,
             loads_from: first.map(|phase| phase.start),
             min_load_priority: NORMAL_PRIORITY,
         };

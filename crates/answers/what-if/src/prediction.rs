@@ -19,7 +19,8 @@ use crate::replay::{ExternalRule, Replay};
 /// Largest share of unknown time on the critical path with which a prediction is made, percent.
 pub const MAX_UNKNOWN_PERCENT: f64 = 20.0;
 
-/// A predicted duration. Waits for something outside the computer give the range.
+/// A predicted duration. Waits for something outside the computer give the range; on Linux also the order of ready
+/// threads, and the competition of units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PredictedDuration {
@@ -170,13 +171,18 @@ pub fn predict(trace: &Trace, question: &WhatIfQuestion) -> Result<Prediction, W
     }
     let waits = Waits::new(trace);
     let model = Model::new(trace, &waits);
-    let prediction = Predictor::new(&model, &transition).ok_or(WhatIfError::NoTransition)?.predict(changes)?;
-    if is_linux_boot && prediction.no_prediction == Some(NoPrediction::IdentityFailed) {
-        // Linux ran the ready threads in another order. Units are coarser, but their order is declared.
-        let of_units = linux::predict(trace, &transition, changes);
-        return Ok(of_units.ok().filter(|of_units| of_units.predicted.is_some()).unwrap_or(prediction));
+    let mut predictor = Predictor::new(&model, &transition).ok_or(WhatIfError::NoTransition)?;
+    let by_thread = predictor.predict(changes);
+    // Units are coarser than threads, but a unit's time includes what kernel threads did for it.
+    let is_answered = by_thread.as_ref().is_ok_and(|answer| answer.no_prediction != Some(NoPrediction::IdentityFailed));
+    if is_linux_boot
+        && !is_answered
+        && let Ok(by_unit) = linux::predict(trace, &transition, changes)
+        && by_unit.predicted.is_some()
+    {
+        return Ok(by_unit);
     }
-    Ok(prediction)
+    Ok(by_thread?)
 }
 
 /// Predicts changes of one transition. Build it once and reuse it.
@@ -190,8 +196,8 @@ pub struct Predictor<'m, 'w, 't> {
     /// Phases of the transition, in order.
     phases: Vec<&'m ModelPhase>,
     identity: Identity,
-    /// The replays without a change, by rule for external waits.
-    bases: [Replay; 2],
+    /// The replays without a change.
+    bases: Vec<Replay>,
     unknown_percent: f64,
 }
 
@@ -217,7 +223,13 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
                 phase.phase.name == row.phase && model.clock.awake(phase.phase.range.end_ns) == row.measured_end_ns
             })
         };
-        let identity = identity.of_phases(is_shown);
+        let mut identity = identity.of_phases(is_shown);
+        let mut bases = vec![base, model.replay(&model.graph, ExternalRule::AbsoluteTime)];
+        if model.has_recorded_order() {
+            let free = model.replay_freely(&model.graph);
+            identity.free_running_error_ns = model.identity_of(&free).of_phases(is_shown).max_error_ns;
+            bases.push(free);
+        }
         Some(Self {
             changes: Changes::new(model),
             kind: transition.kind,
@@ -227,7 +239,7 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
             phases,
             model,
             identity,
-            bases: [base, model.replay(&model.graph, ExternalRule::AbsoluteTime)],
+            bases,
         })
     }
 
@@ -246,10 +258,15 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
         };
         let replays = match no_prediction {
             Some(_) => Vec::new(),
-            None => [ExternalRule::Delay, ExternalRule::AbsoluteTime]
-                .map(|rule| self.model.replay(&graph, rule))
-                .into_iter()
-                .collect(),
+            None => {
+                let by_rule = [ExternalRule::Delay, ExternalRule::AbsoluteTime];
+                let mut replays: Vec<Replay> =
+                    by_rule.into_iter().map(|rule| self.model.replay(&graph, rule)).collect();
+                if self.model.has_recorded_order() {
+                    replays.push(self.model.replay_freely(&graph));
+                }
+                replays
+            }
         };
         // The change from the replay without it, so that the replay's own error cancels out.
         let predict = |measured_ns: i64, duration_of: &dyn Fn(&Graph, &Replay) -> Option<i64>| {
@@ -258,8 +275,8 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
                 Some(measured_ns.saturating_add(change_ns).max(0))
             });
             let durations = durations.collect::<Option<Vec<i64>>>()?;
-            let (&ns, &other_ns) = (durations.first()?, durations.last()?);
-            Some(PredictedDuration { ns, min_ns: ns.min(other_ns), max_ns: ns.max(other_ns) })
+            let (&ns, &min_ns, &max_ns) = (durations.first()?, durations.iter().min()?, durations.iter().max()?);
+            Some(PredictedDuration { ns, min_ns, max_ns })
         };
         let phases: Vec<PredictedPhase> = self
             .phases
@@ -294,8 +311,8 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
     /// Returns the recorded duration of a phase without required idle time and time asleep, ns.
     fn measured(&self, phase: &ModelPhase) -> i64 {
         let (range, clock) = (phase.phase.range, &self.model.clock);
-        let [base, _] = &self.bases;
-        let idle_ns = self.model.replayed_phase(phase, &self.model.graph, base).idle_ns;
+        let base = self.bases.first();
+        let idle_ns = base.map_or(0, |base| self.model.replayed_phase(phase, &self.model.graph, base).idle_ns);
         clock.awake(range.end_ns).saturating_sub(clock.awake(range.start_ns)).saturating_sub(idle_ns).max(0)
     }
 

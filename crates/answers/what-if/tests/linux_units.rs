@@ -88,7 +88,7 @@ impl Boot {
     }
 }
 
-/// A boot of 25 s whose first second is serial, with two chains after it.
+/// A boot whose first second is serial, with two chains after it, and 15 s after those.
 fn two_chains(slow_ms: i64, side_ms: i64) -> Boot {
     Boot::new(&[
         unit("early.service", &[], 900),
@@ -130,8 +130,13 @@ fn unit_on_the_path_saves_until_the_next_chain() {
 
 #[test]
 fn longest_unit_off_the_path_saves_nothing() {
-    let mut boot = two_chains(3_000, 1_000);
-    boot.units.insert(1, unit("long.service", &[], 17_000));
+    let mut boot = Boot::new(&[
+        unit("early.service", &[], 6_000),
+        unit("middle.service", &["early.service"], 7_000),
+        unit("late.service", &["middle.service"], 7_000),
+        unit("multi-user.target", &["late.service"], 0),
+    ]);
+    boot.units.insert(0, unit("long.service", &[], 9_000));
     let truth_ms = assert_pair(&boot, &boot.without("long.service"), without("long.service"));
     assert_eq!(truth_ms, 0);
     // No change: nothing is saved, and there is no range.
@@ -285,9 +290,12 @@ fn asynchronous_probe_runs_beside_other_drivers() {
 #[test]
 fn real_boots() {
     let Some(folder) = onoff_testkit::real_recordings::samples_folder("linux") else { return };
-    let open = |name: &str| {
+    let open_traced = |name: &str| {
         let path = folder.join(format!("{name}.tar.xz"));
-        let mut trace = onoff_files::open(&[path], onoff_what_if::TABLES, &onoff_files::Options::default()).unwrap();
+        onoff_files::open(&[path], onoff_what_if::TABLES, &onoff_files::Options::default()).unwrap()
+    };
+    let open = |name: &str| {
+        let mut trace = open_traced(name);
         trace.context_switches = Default::default();
         trace
     };
@@ -308,7 +316,15 @@ fn real_boots() {
         let (_, min_ms, max_ms) = saving_ms(&prediction);
         assert!((min_ms..=max_ms).contains(&truth_ms), "{truth_ms} is not in {min_ms}..{max_ms}");
     }
-    // A unit of 8 s that others do not wait for, but that ends after the default target.
-    let off_path = ask(&slow, &[without("systemd-logind.service")]);
-    println!("REAL boot-2 without systemd-logind: {:?}", off_path.map(|prediction| prediction.saving));
+    // With context switches: what kernel threads did for the unit cannot be separated, so its time as a unit answers.
+    let traced = open_traced("boot-2");
+    let by_unit = ask(&traced, &[without("slowearly.service")]).unwrap();
+    assert_eq!((by_unit.basis, by_unit.predicted), (Basis::UnitTimes, prediction.predicted));
+    // Other subjects are replayed by thread.
+    let by_thread = ask(&traced, &[]).unwrap();
+    assert_eq!((by_thread.basis, by_thread.identity.holds), (Basis::Threads, true));
+    assert!(by_thread.identity.free_running_error_ns > by_thread.identity.max_error_ns, "{:?}", by_thread.identity);
+    // A unit that ends long before the default target is reached.
+    let off_path = ask(&slow, &[without("systemd-logind.service")]).unwrap();
+    assert_eq!(saving_ms(&off_path).0, 0);
 }

@@ -31,6 +31,8 @@ pub enum ExternalRule {
 pub struct Machine {
     pub processors: u32,
     pub external_waits: ExternalRule,
+    /// Ready threads of equal priority run in the order of the recording, not in the order in which they became ready.
+    pub in_recorded_order: bool,
     /// Loads are recorded from this signal on, if any.
     pub loads_from: Option<SignalId>,
     /// Lowest priority that counts as load.

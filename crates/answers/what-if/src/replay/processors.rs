@@ -35,7 +35,7 @@ impl Simulation<'_> {
         state.status = Status::Queued;
         let (priority, recorded_ns) = (usize::from(state.priority), state.recorded_ns);
         let Some(queue) = self.ready.get_mut(priority) else { return };
-        if self.graph.in_recorded_order {
+        if self.machine.in_recorded_order {
             let is_before =
                 |&other: &u32| self.tasks.get(other as usize).is_some_and(|other| other.recorded_ns <= recorded_ns);
             queue.insert(queue.partition_point(is_before), index);
@@ -59,7 +59,7 @@ impl Simulation<'_> {
     pub(super) fn yields(&mut self, index: u32) -> bool {
         let Some(state) = self.tasks.get(index as usize) else { return false };
         let priority = state.priority;
-        if !self.graph.in_recorded_order || !self.is_overdue(priority, state.recorded_ns) {
+        if !self.machine.in_recorded_order || !self.is_overdue(priority, state.recorded_ns) {
             return false;
         }
         let (Some(processor), Some(next)) = (self.processor_of(index), self.next_ready(priority)) else { return false };
@@ -114,7 +114,7 @@ impl Simulation<'_> {
         state.advance(used_ns);
         let (remaining_ns, priority, recorded_ns) = (state.remaining_ns, state.priority, state.recorded_ns);
         if self.processors.get(processor).is_some_and(|slot| slot.quantum_end_ns <= now_ns)
-            && (!self.graph.in_recorded_order || self.is_overdue(priority, recorded_ns))
+            && (!self.machine.in_recorded_order || self.is_overdue(priority, recorded_ns))
             && let Some(next) = self.next_ready(priority)
         {
             let stopped = self.stop(processor);
