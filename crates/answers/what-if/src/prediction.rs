@@ -75,6 +75,8 @@ pub enum Assumption {
     UnitsCompeteWithinBounds,
     /// Devices appear as long after the scan for devices as recorded.
     DevicesFollowScan,
+    /// The service manager of Linux waits only for what it was recorded to wait for last.
+    ManagerWaitsForLast,
     /// The kernel waits for the driver's devices before it mounts the root file system.
     RootWaitsForProbe,
 }
@@ -102,7 +104,7 @@ pub struct Prediction {
     /// Number among the transitions of its kind in the recording, from 1.
     pub number: u32,
     pub basis: Basis,
-    /// What the prediction assumes beyond the recording; empty for threads.
+    /// What the prediction assumes beyond the recording.
     pub assumptions: Vec<Assumption>,
     /// The changes, in the order given.
     pub changes: Vec<Change>,
@@ -162,27 +164,26 @@ pub fn predict(trace: &Trace, question: &WhatIfQuestion) -> Result<Prediction, W
         .ok_or(WhatIfError::NoTransition)?;
     let changes = &question.changes;
     let is_linux_boot = trace.system.kind == SystemKind::Linux && transition.kind == TransitionKind::Boot;
-    let is_of_units = |change: &Change| matches!(change, Change::Parallel { .. } | Change::Async { .. });
-    if is_linux_boot && (trace.context_switches.is_empty() || changes.iter().any(is_of_units)) {
-        return linux::predict(trace, &transition, changes);
+    let has_switches = !trace.context_switches.is_empty();
+    if is_linux_boot && (!has_switches || changes.iter().any(Change::is_of_units)) {
+        match linux::predict(trace, &transition, changes) {
+            // The order of units is unknown, or the name is that of a program.
+            Err(
+                WhatIfError::NoUnitOrder | WhatIfError::NoSwitches | WhatIfError::Change(ChangeError::Unknown { .. }),
+            ) if has_switches && changes.iter().all(Change::is_of_threads) => {}
+            answer => return answer,
+        }
     }
-    if trace.context_switches.is_empty() {
+    if !has_switches {
         return Err(WhatIfError::NoSwitches);
     }
     let waits = Waits::new(trace);
     let model = Model::new(trace, &waits);
-    let mut predictor = Predictor::new(&model, &transition).ok_or(WhatIfError::NoTransition)?;
-    let by_thread = predictor.predict(changes);
-    // Units are coarser than threads, but a unit's time includes what kernel threads did for it.
-    let is_answered = by_thread.as_ref().is_ok_and(|answer| answer.no_prediction != Some(NoPrediction::IdentityFailed));
-    if is_linux_boot
-        && !is_answered
-        && let Ok(by_unit) = linux::predict(trace, &transition, changes)
-        && by_unit.predicted.is_some()
-    {
-        return Ok(by_unit);
+    let mut prediction = Predictor::new(&model, &transition).ok_or(WhatIfError::NoTransition)?.predict(changes)?;
+    if is_linux_boot && changes.iter().any(Change::is_of_units) {
+        prediction.assumptions.push(Assumption::ManagerWaitsForLast);
     }
-    Ok(by_thread?)
+    Ok(prediction)
 }
 
 /// Predicts changes of one transition. Build it once and reuse it.

@@ -3,7 +3,7 @@
 use onoff_testkit::synthetic::{MS, as_linux, milestone, ready_threads, switches_in_ms, thread};
 use onoff_trace::{Process, SystemKind, Trace, milestone as names};
 use onoff_what_if::changes::ChangeError;
-use onoff_what_if::prediction::WhatIfError;
+use onoff_what_if::prediction::{Assumption, Basis, WhatIfError};
 
 use crate::support::{ask, without};
 
@@ -57,7 +57,11 @@ fn is_refused(trace: &Trace) -> bool {
             true
         }
         Err(error) => panic!("{error}"),
-        Ok(_) => false,
+        Ok(prediction) => {
+            assert_eq!(prediction.basis, Basis::Threads);
+            assert_eq!(prediction.assumptions, [Assumption::ManagerWaitsForLast]);
+            false
+        }
     }
 }
 

@@ -316,7 +316,7 @@ fn real_boots() {
         let (_, min_ms, max_ms) = saving_ms(&prediction);
         assert!((min_ms..=max_ms).contains(&truth_ms), "{truth_ms} is not in {min_ms}..{max_ms}");
     }
-    // With context switches: what kernel threads did for the unit cannot be separated, so its time as a unit answers.
+    // With context switches: the service manager waits for several units at once, so the declared order answers.
     let traced = open_traced("boot-2");
     let by_unit = ask(&traced, &[without("slowearly.service")]).unwrap();
     assert_eq!((by_unit.basis, by_unit.predicted), (Basis::UnitTimes, prediction.predicted));

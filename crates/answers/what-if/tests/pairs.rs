@@ -25,6 +25,7 @@ fn pair(name: &str, original: &Scenario, changed: &Scenario, changes: &[Change])
     let trace = simulate(original);
     let truth_ns = measured_ns(&simulate(changed)) - measured_ns(&trace);
     let prediction = ask(&trace, changes).unwrap();
+    assert!(prediction.assumptions.is_empty() && prediction.identity.free_running_error_ns.is_none(), "{name}");
     let saving = prediction
         .saving
         .unwrap_or_else(|| panic!("{name}: {:?}, {:?}", prediction.no_prediction, prediction.identity));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::Folder;
+use crate::harness::{Folder, LINUX_BOOT};
 
 /// The published slow boot.
 fn slow_boot() -> Folder {
@@ -77,4 +77,58 @@ fn refuses_recordings_without_context_switches() {
     let (code, message) = folder.failure("what-if linux");
     assert_eq!(code, 2);
     assert!(message.contains("no context switches"), "{message}");
+}
+
+/// A Linux boot of 35 s without context switches; `web.service` waits for `slow.service`.
+fn unit_boot(web: &str) -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("linux")).unwrap();
+    let (name, manager) = LINUX_BOOT[0];
+    folder.file(&format!("linux/{name}"), manager.as_bytes());
+    let unit = |name: &str, fields: &str, start_us: u64, end_us: u64| {
+        format!(
+            "Id={name}\nLoadState=loaded\n{fields}InactiveExitTimestampMonotonic={start_us}\n\
+             ActiveEnterTimestampMonotonic={end_us}\n\n"
+        )
+    };
+    let units = [
+        unit("-.slice", "", 14_463_484, 14_463_484),
+        unit("slow.service", "After=-.slice\n", 14_473_484, 20_473_484),
+        unit("web.service", &format!("After=-.slice slow.service\n{web}"), 20_483_484, 34_000_000),
+        unit("multi-user.target", "After=web.service\nWants=slow.service web.service\n", 34_600_000, 34_600_000),
+    ];
+    folder.file("linux/units.txt", units.concat().as_bytes());
+    folder
+}
+
+#[test]
+fn predicts_linux_boots_by_unit() {
+    let folder = unit_boot("");
+    let text = folder.answer("what-if linux --without slow");
+    // 40.1 s with the firmware; the unit takes 6 s, and the next one waits 10 ms for the manager.
+    assert!(text.starts_with("Without slow, the boot would take 34.1 s instead of 40.1 s: 6.01 s less."), "{text}");
+    assert!(text.contains("Replayed unit by unit") && text.contains("Assumed: devices appear"), "{text}");
+    assert!(text.lines().skip(1).all(|line| line.chars().count() <= 80), "{text}");
+    for change in ["--without slow", "--parallel slow.service", "--delay slow"] {
+        let answer: Value =
+            serde_json::from_str(&folder.answer(&format!("what-if linux {change} --format json"))).unwrap();
+        assert_eq!(answer["basis"], "unit_times");
+        assert_eq!(answer["saving"]["ns"], 6_010_000_000_i64, "{change}");
+        assert_eq!(answer["identity"]["holds"], true);
+        assert_eq!(answer["assumptions"], serde_json::json!(["units_compete_within_bounds", "devices_follow_scan"]));
+    }
+    let (code, message) = folder.failure("what-if linux --async ahci");
+    assert_eq!(code, 2);
+    assert!(message.contains("no driver or initialization function of the kernel named 'ahci'"), "{message}");
+}
+
+#[test]
+fn refuses_to_break_requirements_of_units() {
+    let folder = unit_boot("Requires=slow.service\n");
+    for change in ["--without slow", "--parallel slow", "--delay slow"] {
+        let (code, message) = folder.failure(&format!("what-if linux {change}"));
+        assert_eq!(code, 2);
+        assert!(message.contains("web.service requires slow.service"), "{message}");
+    }
+    assert!(folder.answer("what-if linux --without web").starts_with("Without web, the boot would take"));
 }

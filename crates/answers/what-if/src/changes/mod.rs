@@ -39,6 +39,18 @@ pub enum Change {
     Processors { count: u32 },
 }
 
+impl Change {
+    /// True if the change may concern units of Linux.
+    pub(crate) const fn is_of_units(&self) -> bool {
+        matches!(self, Self::Without { .. } | Self::Delay { .. } | Self::Parallel { .. } | Self::Async { .. })
+    }
+
+    /// True if a replay of threads can make the change.
+    pub(crate) const fn is_of_threads(&self) -> bool {
+        !matches!(self, Self::Parallel { .. } | Self::Async { .. })
+    }
+}
+
 /// Why a change cannot be predicted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChangeError {

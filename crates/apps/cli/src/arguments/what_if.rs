@@ -19,8 +19,8 @@ onoff replays the recorded work with the change: threads on processors, requests
 every wait until what ended it. First it replays the recording without the change. If that \
 does not reproduce every phase within 1 % (or 20 ms), there is no prediction. Several changes are \
 predicted together. A replay needs context switches and ready-thread events, as recorded by \
-'xbootmgr -traceFlags dispatcher' and 'wpr -start CPU'. Without them, a Linux boot is replayed unit by \
-unit, from the start times and the declared order of units: 'systemctl show \"*\"' and \
+'xbootmgr -traceFlags dispatcher' and 'wpr -start CPU'. Changes of units in a Linux boot need none: they \
+are predicted from the times and the declared order of units: 'systemctl show \"*\"' and \
 'systemd-analyze dump'.
 
 {EXIT_CODES}"))]

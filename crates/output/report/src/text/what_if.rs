@@ -145,12 +145,19 @@ fn foundation(prediction: &Prediction) -> Vec<String> {
         format!("A replay without the change {error}."),
         format!("Unknown share of the critical path: {unknown}."),
     ];
+    if let Some(error_ns) = prediction.identity.free_running_error_ns {
+        let error = duration(error_ns.max(MIN_SHOWN_NS));
+        lines.push(format!("With threads in the order in which they became ready: within {error}."));
+    }
     if prediction.basis == Basis::UnitTimes {
         lines.push("Replayed unit by unit, from recorded times and the declared order.".to_owned());
     }
     let text = |assumption: &Assumption| match assumption {
         Assumption::UnitsCompeteWithinBounds => "Range: units do not affect each other, or share a processor or disk.",
         Assumption::DevicesFollowScan => "Assumed: devices appear as long after the scan for them as recorded.",
+        Assumption::ManagerWaitsForLast => {
+            "Assumed: the service manager waits only for what it was recorded to wait for."
+        }
         Assumption::RootWaitsForProbe => "Assumed: the root file system waits for the driver's devices.",
     };
     lines.extend(prediction.assumptions.iter().map(|assumption| text(assumption).to_owned()));
