@@ -1,11 +1,11 @@
 //! What fixing each finding would save, predicted by a replay of the recorded work.
 
 use onoff_blame::waits::Waits;
-use onoff_trace::Trace;
-use onoff_transitions::Transition;
+use onoff_trace::{SystemKind, Trace};
+use onoff_transitions::{Transition, TransitionKind};
 use onoff_what_if::changes::Change;
 use onoff_what_if::model::Model;
-use onoff_what_if::prediction::{NoPrediction, PredictedDuration, Prediction, Predictor};
+use onoff_what_if::prediction::{NoPrediction, PredictedDuration, Prediction, Predictor, WhatIfError, predict_units};
 use serde::Serialize;
 
 use crate::cost::CostBasis;
@@ -74,11 +74,16 @@ impl<'w, 't> CostPredictions<'w, 't> {
         if predictable.is_empty() {
             return Outlook::default();
         }
-        if self.trace.context_switches.is_empty() {
-            return Outlook::unknown("context switches were not recorded");
-        }
-        let model = self.model.get_or_insert_with(|| Model::new(self.trace, self.waits));
-        let Some(mut predictor) = Predictor::new(model, transition) else { return Outlook::default() };
+        let is_linux_boot = self.trace.system.kind == SystemKind::Linux && transition.kind == TransitionKind::Boot;
+        let mut replayer = match (self.trace.context_switches.is_empty(), is_linux_boot) {
+            (true, true) => Replayer::Units(self.trace, transition),
+            (true, false) => return Outlook::unknown("context switches were not recorded"),
+            (false, _) => {
+                let model = self.model.get_or_insert_with(|| Model::new(self.trace, self.waits));
+                let Some(predictor) = Predictor::new(model, transition) else { return Outlook::default() };
+                Replayer::Threads(Box::new(predictor))
+            }
+        };
         predictable.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
         let mut combined: Vec<Change> = Vec::new();
         let mut add = |changes: Vec<Change>| {
@@ -89,18 +94,23 @@ impl<'w, 't> CostPredictions<'w, 't> {
             }
         };
         for finding in predictable.into_iter().take(MAX_PREDICTED) {
-            let Some((changes, prediction)) = predict_first(&mut predictor, changes(finding)) else { continue };
-            match (prediction.no_prediction, prediction.saving) {
-                (Some(reason), _) => {
-                    if reason != NoPrediction::EndNotReached {
-                        return Outlook::unknown(&reason_text(reason, &prediction));
-                    }
+            let (changes, prediction) = match predict_first(&mut replayer, changes(finding)) {
+                Ok(answer) => answer,
+                Err(WhatIfError::NoSwitches | WhatIfError::NoUnitOrder) => {
+                    return Outlook::unknown("neither context switches nor the order of units were recorded");
                 }
+                Err(_) => continue,
+            };
+            match (prediction.no_prediction, prediction.saving) {
+                (Some(reason @ (NoPrediction::IdentityFailed | NoPrediction::PathUnknown)), _) => {
+                    return Outlook::unknown(&reason_text(reason, &prediction));
+                }
+                (Some(NoPrediction::EndNotReached | NoPrediction::RangeTooWide), _) => {}
                 (None, Some(saving)) if removes_subject(finding, &changes, &prediction) => {
                     set_cost(finding, &changes, saving, &prediction);
                     if let Some(other) = parallel(finding).filter(|_| is_shadowed(finding)) {
                         let both = [changes.as_slice(), &[Change::Without { name: other.clone() }]].concat();
-                        if let Some(text) = together(&mut predictor, &both, &other) {
+                        if let Some(text) = together(&mut replayer, &both, &other) {
                             finding.evidence.insert(1, FindingEvidence { time_ns: None, text });
                             add(both);
                         }
@@ -110,7 +120,7 @@ impl<'w, 't> CostPredictions<'w, 't> {
                 (None, _) => {}
             }
         }
-        Outlook { combined: combine(&mut predictor, combined), no_prediction: String::new() }
+        Outlook { combined: combine(&mut replayer, combined), no_prediction: String::new() }
     }
 }
 
@@ -120,14 +130,37 @@ impl Outlook {
     }
 }
 
+/// Replays threads, or units of Linux if no context switches were recorded.
+enum Replayer<'m, 'w, 't> {
+    Threads(Box<Predictor<'m, 'w, 't>>),
+    Units(&'t Trace, &'m Transition),
+}
+
+impl Replayer<'_, '_, '_> {
+    fn predict(&mut self, changes: &[Change]) -> Result<Prediction, WhatIfError> {
+        match self {
+            Self::Threads(predictor) => predictor.predict(changes),
+            Self::Units(trace, transition) => predict_units(trace, transition, changes),
+        }
+    }
+}
+
 /// Predicts the first alternative that is possible. A part of the system, for example, cannot be removed.
+///
+/// # Errors
+/// No alternative is possible: the error of the first.
 fn predict_first(
-    predictor: &mut Predictor<'_, '_, '_>,
+    replayer: &mut Replayer<'_, '_, '_>,
     alternatives: Vec<Vec<Change>>,
-) -> Option<(Vec<Change>, Prediction)> {
-    alternatives
-        .into_iter()
-        .find_map(|changes| predictor.predict(&changes).ok().map(|prediction| (changes, prediction)))
+) -> Result<(Vec<Change>, Prediction), WhatIfError> {
+    let mut first_error = None;
+    for changes in alternatives {
+        match replayer.predict(&changes) {
+            Ok(prediction) => return Ok((changes, prediction)),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    Err(first_error.unwrap_or(WhatIfError::NoTransition))
 }
 
 /// Returns the changes that a finding's advice amounts to, best first; empty if no change of the model does.
@@ -179,7 +212,7 @@ fn set_cost(finding: &mut RuleFinding, changes: &[Change], saving: PredictedDura
 fn removes_subject(finding: &RuleFinding, changes: &[Change], prediction: &Prediction) -> bool {
     let is_removal = changes.iter().all(|change| matches!(change, Change::Without { .. }));
     let time_ns = finding.cost_ns.unwrap_or(0);
-    !is_removal || prediction.removed_ns.saturating_mul(MIN_REMOVED_PART) >= time_ns
+    !is_removal || prediction.removed_ns.is_none_or(|removed_ns| removed_ns.saturating_mul(MIN_REMOVED_PART) >= time_ns)
 }
 
 /// True if fixing the finding saves less than half of its time on the critical path.
@@ -188,14 +221,14 @@ fn is_shadowed(finding: &RuleFinding) -> bool {
 }
 
 /// Describes what the changes would save together with the removal of what ran at the same time.
-fn together(predictor: &mut Predictor<'_, '_, '_>, changes: &[Change], other: &str) -> Option<String> {
-    let prediction = predictor.predict(changes).ok()?;
+fn together(replayer: &mut Replayer<'_, '_, '_>, changes: &[Change], other: &str) -> Option<String> {
+    let prediction = replayer.predict(changes).ok()?;
     let (duration, saving) = (range(prediction.predicted?), time(prediction.saving?.ns));
     Some(format!("{other} took as long at the same time: without both, {duration} ({saving} less)"))
 }
 
 /// Predicts all changes together.
-fn combine(predictor: &mut Predictor<'_, '_, '_>, mut changes: Vec<Change>) -> Option<CombinedSaving> {
+fn combine(replayer: &mut Replayer<'_, '_, '_>, mut changes: Vec<Change>) -> Option<CombinedSaving> {
     if changes.len() < 2 {
         return None;
     }
@@ -213,7 +246,7 @@ fn combine(predictor: &mut Predictor<'_, '_, '_>, mut changes: Vec<Change>) -> O
         }
         _ => true,
     });
-    let prediction = predictor.predict(&changes).ok()?;
+    let prediction = replayer.predict(&changes).ok()?;
     let longest = prediction.phases.iter().max_by_key(|phase| phase.predicted.map(|predicted| predicted.ns))?;
     Some(CombinedSaving {
         changes,
@@ -257,5 +290,6 @@ fn reason_text(reason: NoPrediction, prediction: &Prediction) -> String {
         },
         NoPrediction::PathUnknown => format!("{:.0} % of the critical path is unknown", prediction.unknown_percent),
         NoPrediction::EndNotReached => "a replay does not end".to_owned(),
+        NoPrediction::RangeTooWide => "the range is too wide".to_owned(),
     }
 }

@@ -114,8 +114,8 @@ pub struct Prediction {
     pub predicted: Option<PredictedDuration>,
     /// Measured minus predicted duration, ns; negative if the change makes it slower. `None` if not known.
     pub saving: Option<PredictedDuration>,
-    /// Recorded length of the work and waits that the changes remove, on all threads, ns.
-    pub removed_ns: i64,
+    /// Recorded length of the work and waits that the changes remove, on all threads, ns; `None` if units were replayed.
+    pub removed_ns: Option<i64>,
     /// Why there is no prediction; `None` if there is one.
     pub no_prediction: Option<NoPrediction>,
     pub phases: Vec<PredictedPhase>,
@@ -184,6 +184,15 @@ pub fn predict(trace: &Trace, question: &WhatIfQuestion) -> Result<Prediction, W
         prediction.assumptions.push(Assumption::ManagerWaitsForLast);
     }
     Ok(prediction)
+}
+
+/// Predicts changes of a Linux boot from the times of its units, without context switches.
+///
+/// # Errors
+/// The recording does not show when user space started and ended, or not the order of units; or a change cannot be
+/// made.
+pub fn predict_units(trace: &Trace, transition: &Transition, changes: &[Change]) -> Result<Prediction, WhatIfError> {
+    linux::predict(trace, transition, changes)
 }
 
 /// Predicts changes of one transition. Build it once and reuse it.
@@ -300,7 +309,7 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
             measured_ns: self.measured_ns,
             predicted,
             saving,
-            removed_ns: self.changes.removed_ns(),
+            removed_ns: Some(self.changes.removed_ns()),
             no_prediction: no_prediction.or_else(|| (!end_reached).then_some(NoPrediction::EndNotReached)),
             phases,
             identity: self.identity.clone(),

@@ -134,6 +134,7 @@ pub(crate) fn predict(trace: &Trace, transition: &Transition, changes: &[Change]
         measured_ns,
         predicted,
         saving: predicted.map(|predicted| predicted.saving_from(measured_ns)),
+        removed_ns: None,
         no_prediction,
         phases: phases.collect(),
         identity,
