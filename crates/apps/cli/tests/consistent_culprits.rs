@@ -1,6 +1,9 @@
 //! All verbs give a culprit the same name and the same time, in text and JSON.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
+
+use onoff_simulator::Scenario;
 use onoff_trace::Duration;
 use serde_json::Value;
 
@@ -208,4 +211,27 @@ fn verbs_agree_on_first_culprit() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(checked >= 30, "{checked}");
+}
+
+/// Returns whether each service of the boot was waited for.
+fn services_on_path(folder: &Folder) -> BTreeMap<String, bool> {
+    let boot = json(folder, "boot boot.etl --format json").unwrap();
+    let units = boot["units"].as_array().unwrap().iter();
+    units.map(|unit| (unit["name"].as_str().unwrap().to_owned(), unit["on_path"].as_bool().unwrap())).collect()
+}
+
+#[test]
+fn services_that_the_boot_waited_for_are_on_path() {
+    assert!(services_on_path(&Folder::boot("service-in-two-phases.toml"))["SignOnAgent"]);
+    // A wait that is too short to be a cause, and long work that nothing waits for.
+    let below_share = services_on_path(&Folder::boot("causes-below-share.toml"));
+    assert!(below_share["SignOnAgent"]);
+    assert!(!below_share["Bystander"] && !below_share["Catalog"], "{below_share:?}");
+    // Without context switches the path is unknown.
+    let scenario = include_str!("../../../support/simulator/scenarios/service-in-two-phases.toml");
+    let without_switches = format!("{scenario}\n[recording]\ncontext_switches = false\n");
+    let folder = Folder::new();
+    folder.file("boot.etl", &Scenario::from_toml(&without_switches).unwrap().simulate().unwrap().files[0]);
+    let unknown = services_on_path(&folder);
+    assert!(unknown.contains_key("SignOnAgent") && !unknown.values().any(|&on_path| on_path), "{unknown:?}");
 }

@@ -232,3 +232,31 @@ fn finding_costs_time_of_subject_in_all_phases() {
     // Less than 5 % of the boot in all.
     assert_eq!(merged(&phases(160, 150), Vec::new()), []);
 }
+
+#[test]
+fn only_a_chain_has_members() {
+    let members = |names: [&str; 3], last_ms: i64| {
+        let ends = [0, 700, 1_400, 1_400 + last_ms];
+        let kinds = [Process; 3];
+        let entries = (0..3).map(|index| entry(kinds[index], names[index], (ends[index], ends[index + 1])));
+        let phases = [phase("WinLogonInit", entries.collect())];
+        let services_of = |_: u32, _: i64| Vec::new();
+        let findings = culprits(&phases).into_iter().map(|culprit| {
+            let mut finding = critical_path_time(&culprit);
+            finding.code = TIME_ON_PATH;
+            finding
+        });
+        let merged = Attribution::new(&phases, &services_of).merge(findings.collect());
+        merged.into_iter().map(|finding| (finding.subject.name, finding.members)).collect::<Vec<_>>()
+    };
+    let names = ["first.exe", "second.exe", "third.exe"];
+    assert_eq!(
+        members(names, 700),
+        [("first.exe → second.exe → third.exe".to_owned(), names.map(str::to_owned).to_vec())]
+    );
+    // One program took most of the time.
+    assert!(members(names, 9_000).contains(&("third.exe".to_owned(), vec![])), "{:?}", members(names, 9_000));
+    // The name of one program looks like a chain.
+    let odd = ["first.exe", "second.exe", "one → two, three.exe"];
+    assert!(members(odd, 9_000).contains(&(odd[2].to_owned(), vec![])), "{:?}", members(odd, 9_000));
+}

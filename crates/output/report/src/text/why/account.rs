@@ -329,3 +329,39 @@ fn in_sentence(title: &str) -> String {
         .find_map(|article| title.strip_prefix(article).map(|noun| format!("{}{noun}", article.to_lowercase())))
         .unwrap_or_else(|| title.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_evidence::Certainty;
+
+    fn entry(kind: AccountSubjectKind, name: &str, pid: u32) -> AccountEntry {
+        AccountEntry {
+            kind,
+            name: name.to_owned(),
+            device: String::new(),
+            pid: Some(pid),
+            read_by: Vec::new(),
+            unknown_reason: None,
+            ns: 1,
+            percent: 0.0,
+            certainty: Certainty::Measured,
+            requests: None,
+            actions: Vec::new(),
+            intervals: Vec::new(),
+            interval_count: 0,
+        }
+    }
+
+    #[test]
+    fn names_process_id_only_if_another_process_has_the_same_name() {
+        use AccountSubjectKind::{Process, Service};
+        let agent = entry(Process, "agent.exe", 4);
+        let named = |others: &[AccountEntry]| subject(&agent, others);
+        assert_eq!(named(&[agent.clone(), entry(Process, "Agent.EXE", 5)]), "agent.exe (4)");
+        assert_eq!(named(&[agent.clone(), entry(Process, "other.exe", 5)]), "agent.exe");
+        // The same process again, and a service with the same name.
+        assert_eq!(named(&[agent.clone(), agent.clone(), entry(Service, "agent.exe", 5)]), "agent.exe");
+        assert_eq!(subject(&entry(Service, "Agent", 4), &[entry(Service, "Agent", 5)]), "Agent");
+    }
+}
