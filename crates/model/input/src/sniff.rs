@@ -122,12 +122,21 @@ pub fn sniff(bytes: &[u8]) -> Content {
         return Content::Recording(RecordingKind::PowerReport);
     }
     if bytes.iter().take(MAGIC_LEN).all(|&byte| byte == 0) {
-        return Content::Empty;
+        return if has_text_after_zeros(bytes) { Content::Unknown } else { Content::Empty };
     }
     if is_event_trace_log(bytes) {
         return Content::Recording(RecordingKind::EventTraceLog);
     }
     Content::Unknown
+}
+
+/// True if a text follows the zeros at the start: a log after a power cut.
+fn has_text_after_zeros(bytes: &[u8]) -> bool {
+    /// Number of bytes of the text that are examined.
+    const TEXT_BYTES: usize = 32;
+    let head = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
+    let text = head.iter().position(|&byte| byte != 0).and_then(|start| head.get(start..start + TEXT_BYTES));
+    text.is_some_and(|text| text.iter().all(|&byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')))
 }
 
 /// True for pcap in either byte order, with microseconds, nanoseconds or Kuznetsov's longer frame headers, and for
@@ -204,6 +213,11 @@ mod tests {
         assert_eq!(sniff(b"\n\r\r\nsome text"), Content::Unknown);
         assert_eq!(sniff(&[]), Content::Empty);
         assert_eq!(sniff(&[0; 4096]), Content::Empty);
+        let mut zeros_first = vec![0; 4096];
+        zeros_first.extend(b"Nov 22 09:00:00 host kernel: Linux version 6.1");
+        assert_eq!(sniff(&zeros_first), Content::Unknown);
+        zeros_first[4100] = 0;
+        assert_eq!(sniff(&zeros_first), Content::Empty);
         assert_eq!(sniff(b"#!/bin/sh\n"), Content::Unknown);
         let mut wrong_marker = log;
         wrong_marker[0x4B] = 0x90;

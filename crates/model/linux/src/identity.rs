@@ -356,7 +356,7 @@ fn start_from_message(text: &str, time_ns: i64) -> Option<i64> {
 /// Parses the kernel's start, s since 1970, from `KernelTimestamp=Fri 2026-11-20 23:15:07 UTC`.
 fn start_from_manager(text: &str) -> Option<i64> {
     let date = text.lines().find_map(|line| line.strip_prefix("KernelTimestamp="))?;
-    super::journal_text::utc_us(date).map(|us| us / 1_000_000)
+    super::text_stamp::utc_us(date).map(|us| us / 1_000_000)
 }
 
 #[cfg(test)]

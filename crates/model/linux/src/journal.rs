@@ -238,6 +238,8 @@ pub(crate) fn id(text: &str) -> u128 {
 
 /// Sent by the service manager when all startup jobs are done.
 pub(crate) const STARTUP_FINISHED: u128 = 0xb07a_249c_d024_414a_82dd_00cd_1813_78ff;
+/// Sent by journald when it starts.
+pub(crate) const JOURNAL_STARTED: u128 = 0xf773_79a8_490b_408b_be5f_6940_505a_777b;
 /// Sent by journald when it stops.
 pub(crate) const JOURNAL_STOPPED: u128 = 0xd93f_b3c9_c24d_451a_97ce_a615_ce59_c00b;
 

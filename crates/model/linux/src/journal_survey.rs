@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use onoff_trace::{Losses, RecordedBoot};
 
 use super::clocks::{ClockPairs, Evidence, SourceClock};
-use super::journal::{Entry, JOURNAL_STOPPED, JournalFaults, STARTUP_FINISHED, id};
+use super::journal::{Entry, JOURNAL_STARTED, JOURNAL_STOPPED, JournalFaults, STARTUP_FINISHED, id};
 use super::journal_files::Journals;
 use onoff_input::error::Error;
 
@@ -28,7 +28,12 @@ struct BootSummary {
     last_realtime_us: Option<i64>,
     last_monotonic_us: i64,
     started: bool,
-    stopped: bool,
+    /// Time of the last message with which journald stops, µs since the kernel's start.
+    journal_stopped_us: Option<i64>,
+    /// Time of the last message with which journald starts.
+    journal_started_us: Option<i64>,
+    /// True if times are in whole seconds or are the times of receipt.
+    by_wall_clock: bool,
     /// Machine id from the first entry that has one.
     machine: u128,
     host: String,
@@ -60,7 +65,13 @@ impl BootSummary {
         }
         let is_from_manager = entry.pid == Some(1) && entry.user_unit.is_empty();
         self.started |= entry.message_id == STARTUP_FINISHED && is_from_manager;
-        self.stopped |= entry.message_id == JOURNAL_STOPPED;
+        self.by_wall_clock |= entry.by_wall_clock;
+        let time_us = entry.monotonic_us.unwrap_or(self.last_monotonic_us);
+        match entry.message_id {
+            JOURNAL_STOPPED => self.journal_stopped_us = self.journal_stopped_us.max(Some(time_us)),
+            JOURNAL_STARTED => self.journal_started_us = self.journal_started_us.max(Some(time_us)),
+            _ => {}
+        }
         if let Some((real, monotonic)) = entry.realtime_us.zip(entry.monotonic_us)
             && self.pairs.len() < MAX_PAIRS
             && self.pairs.last().is_none_or(|(_, last)| monotonic.saturating_sub(*last) >= MIN_PAIR_DISTANCE_US)
@@ -76,6 +87,16 @@ impl BootSummary {
         {
             self.fastest_kernel_message = Some(pair);
         }
+    }
+
+    /// True if the boot ended as requested: journald stopped and neither started again nor logged much afterwards. It
+    /// also stops before the root file system is mounted, when the service manager of an initramfs hands over.
+    fn is_stopped(&self) -> bool {
+        let max_delay_us = if self.by_wall_clock { 2_000_000 } else { 1_000_000 };
+        self.journal_stopped_us.is_some_and(|stopped_us| {
+            self.last_monotonic_us.saturating_sub(stopped_us) <= max_delay_us
+                && self.journal_started_us.is_none_or(|started_us| started_us < stopped_us)
+        })
     }
 
     /// Returns the offset from the wall clock to the axis, ns.
@@ -269,7 +290,7 @@ impl JournalSurvey {
                 kernel_start: None,
                 started: boot.started,
                 fast_startup: false,
-                stopped: boot.stopped,
+                stopped: boot.is_stopped(),
                 read: self.selected == Some(index),
             })
             .collect()

@@ -15,29 +15,11 @@
 use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::CivilTime;
 
-use super::journal::{Entry, JournalFaults, STARTUP_FINISHED};
+use super::journal::{Entry, JOURNAL_STARTED, JOURNAL_STOPPED, JournalFaults, STARTUP_FINISHED};
 use super::kernel_log_line::nanoseconds;
 use super::startup_times::StartupTimes;
-
-const US_PER_S: i64 = 1_000_000;
-const US_PER_DAY: i64 = 86_400 * US_PER_S;
-
-/// Timestamp of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stamp {
-    /// µs since the kernel's start.
-    Monotonic(i64),
-    /// Wall-clock time, µs.
-    Wall {
-        us: i64,
-        /// True if `us` counts from 1970 UTC: year and time zone are known.
-        absolute: bool,
-        /// True if the line has whole seconds only.
-        seconds: bool,
-    },
-}
+use super::text_stamp::{Stamp, StampedLine, stamped_line};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line<'a> {
@@ -77,7 +59,9 @@ pub(super) fn recognizes(text: &str) -> bool {
 fn kind(line: &str) -> LineKind<'_> {
     // `journalctl -x` inserts explanations of messages; each of their lines starts with two `░`.
     if line.trim().is_empty() || line.starts_with([' ', '\t', '░']) {
-        return LineKind::Ignored;
+        // In Japanese and Chinese, months are numbers with a blank instead of a leading zero: ` 5月`.
+        let is_month = |line: &&str| line.split(' ').next().is_some_and(|word| word.ends_with(['月', '월']));
+        return line.strip_prefix(' ').filter(is_month).and_then(entry).map_or(LineKind::Ignored, LineKind::Entry);
     }
     if let Some(remark) = line.strip_prefix("-- ") {
         return match remark.strip_prefix("Boot ").and_then(|id| id.strip_suffix(" --")) {
@@ -89,11 +73,18 @@ fn kind(line: &str) -> LineKind<'_> {
     entry(line).map_or(LineKind::Unreadable, LineKind::Entry)
 }
 
-/// Parses `TIME HOST SENDER[PID]: MESSAGE`. Kernel messages have no PID.
+/// Parses `TIME HOST SENDER[PID]: MESSAGE`. Kernel messages have no PID. BusyBox' syslogd writes `HOST FACILITY.LEVEL`
+/// or only `FACILITY.LEVEL` in place of the host.
 fn entry(line: &str) -> Option<Line<'_>> {
-    let line = line.trim_end_matches('\r');
-    let (stamp, rest) = stamp(line)?;
-    let (host, rest) = rest.split_once(' ')?;
+    let StampedLine { stamp, rest, is_common_form } = stamped_line(line.trim_end_matches('\r'))?;
+    let (host, rest) = match rest.split_once(' ')? {
+        (facility, rest) if is_facility(facility) => (NO_HOST, rest),
+        host_and_rest => host_and_rest,
+    };
+    let rest = match rest.split_once(' ') {
+        Some((facility, rest)) if is_facility(facility) => rest,
+        _ => rest,
+    };
     if host.is_empty() || host.ends_with(':') {
         return None;
     }
@@ -106,112 +97,27 @@ fn entry(line: &str) -> Option<Line<'_>> {
     if identifier.is_empty() || identifier.contains(char::is_whitespace) {
         return None;
     }
-    Some(Line { stamp, host, identifier, pid, message })
+    let is_sender = identifier == "kernel" || pid.is_some() && !is_level(host);
+    (!is_common_form || is_sender).then_some(Line { stamp, host, identifier, pid, message })
 }
 
-/// Parses the time at the start of the line. Returns the time and the rest of the line.
-fn stamp(line: &str) -> Option<(Stamp, &str)> {
-    if let Some(rest) = line.strip_prefix('[') {
-        // `[   12.345678]`, `[   12.345678 <    0.000012 >]`
-        let (times, rest) = rest.split_once("] ")?;
-        let time = times.split('<').next()?.trim();
-        return Some((Stamp::Monotonic(nanoseconds(time)? / 1000), rest));
-    }
-    let (first_word, rest) = line.split_once(' ')?;
-    if first_word.bytes().next()?.is_ascii_digit() {
-        if first_word.contains('T') {
-            // `2026-11-22T09:04:00+0000`, `…09:04:00.123456+00:00`
-            return Some((iso(first_word)?, rest));
-        }
-        // `1700000000.123456`
-        let us = nanoseconds(first_word)? / 1000;
-        return Some((Stamp::Wall { us, absolute: true, seconds: false }, rest));
-    }
-    match MONTHS.iter().position(|month| *month == first_word) {
-        // `Nov 22 09:04:00`, `Nov  2 09:04:00.123456`; without a year
-        Some(month) => {
-            let (day, rest) = rest.trim_start().split_once(' ')?;
-            let (time, rest) = rest.split_once(' ')?;
-            let (us, seconds) = time_of_day(time)?;
-            let days = days(PLACEHOLDER_YEAR, month as i64 + 1, day.parse().ok()?)?;
-            Some((Stamp::Wall { us: days * US_PER_DAY + us, absolute: false, seconds }, rest))
-        }
-        // `Sun 2026-11-22 09:04:00 UTC`
-        None if DAYS.contains(&first_word) => {
-            let (date, rest) = rest.split_once(' ')?;
-            let (time, rest) = rest.split_once(' ')?;
-            let (zone, rest) = rest.split_once(' ')?;
-            let (us, seconds) = time_of_day(time)?;
-            let us = date_days(date)?.checked_mul(US_PER_DAY)?.checked_add(us)?;
-            Some((Stamp::Wall { us, absolute: zone == "UTC", seconds }, rest))
-        }
-        None => None,
-    }
+/// Host name of lines without one.
+const NO_HOST: &str = "-";
+
+/// True for `kern.info` and the like. Source: syslog(3).
+fn is_facility(word: &str) -> bool {
+    const FACILITIES: [&str; 13] =
+        ["kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp", "local"];
+    const LEVELS: [&str; 11] =
+        ["emerg", "panic", "alert", "crit", "err", "error", "warning", "warn", "notice", "info", "debug"];
+    word.split_once('.').is_some_and(|(facility, level)| {
+        LEVELS.contains(&level) && FACILITIES.contains(&facility.trim_end_matches(|digit| ('0'..='7').contains(&digit)))
+    })
 }
 
-/// Parses `Fri 2026-11-20 23:15:07 UTC` to µs since 1970.
-pub(super) fn utc_us(date: &str) -> Option<i64> {
-    match stamp(&format!("{date} "))? {
-        (Stamp::Wall { us, absolute: true, .. }, _) => Some(us),
-        _ => None,
-    }
-}
-
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-
-/// A leap year, so that February 29 is valid.
-const PLACEHOLDER_YEAR: i64 = 2000;
-
-/// Parses `2026-11-22T09:04:00.123456+01:00`.
-fn iso(text: &str) -> Option<Stamp> {
-    let (date, time) = text.split_once('T')?;
-    let zone_index = time.find(['+', '-', 'Z'])?;
-    let (time, zone) = time.split_at(zone_index);
-    let (us, seconds) = time_of_day(time)?;
-    let offset_s = match zone.split_at_checked(1)? {
-        ("Z", "") => 0,
-        (sign, digits) => {
-            let digits = digits.replace(':', "");
-            let (hours, minutes) = digits.split_at_checked(2)?;
-            let seconds = hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60;
-            if sign == "-" { -seconds } else { seconds }
-        }
-    };
-    let us = date_days(date)?.checked_mul(US_PER_DAY)?.checked_add(us)?.checked_sub(offset_s.checked_mul(US_PER_S)?)?;
-    Some(Stamp::Wall { us, absolute: true, seconds })
-}
-
-/// Parses `09:04:00` or `09:04:00.123456` to µs since midnight; the flag is true if there is no fraction.
-fn time_of_day(text: &str) -> Option<(i64, bool)> {
-    let mut parts = text.splitn(3, ':');
-    let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
-    let number = |text: &str| text.parse::<i64>().ok().filter(|_| text.len() == 2);
-    let whole_minutes_s = number(hours)? * 3600 + number(minutes)? * 60;
-    let (us, is_whole) = match number(seconds) {
-        Some(seconds) => (seconds * US_PER_S, true),
-        None => (nanoseconds(&seconds.replace(',', "."))? / 1000, false),
-    };
-    Some((whole_minutes_s * US_PER_S + us, is_whole))
-}
-
-/// Parses `2026-11-22` to days since 1970.
-fn date_days(text: &str) -> Option<i64> {
-    let mut parts = text.splitn(3, '-').map(|part| part.parse::<i64>().ok());
-    days(parts.next()??, parts.next()??, parts.next()??)
-}
-
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    let midnight = CivilTime {
-        year,
-        month: u8::try_from(month).ok()?,
-        day: u8::try_from(day).ok()?,
-        hour: 0,
-        minute: 0,
-        second: 0,
-        nanosecond: 0,
-    };
-    Some(midnight.to_unix_ns()? / 1000 / US_PER_DAY)
+/// True for a word that other programs' logs have where a system log has the host: `INFO`, `[WARN]`.
+fn is_level(word: &str) -> bool {
+    word.starts_with('[') || word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 /// Evidence for the kernel's start in a boot. Wall-clock times, µs.
@@ -230,34 +136,64 @@ impl KernelStart {
 }
 
 /// Host names used before the real one is set.
-const DEFAULT_HOST_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "(none)", "-"];
+const DEFAULT_HOST_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "(none)", NO_HOST];
 
-/// True if lines of several hosts are interleaved, that is, if a name reappears after a different one before the next
-/// kernel starts. A host that gets its name during startup changes it only once.
-fn has_several_hosts(bytes: &[u8]) -> bool {
-    /// Maximum number of names per boot.
-    const MAX_NAMES: usize = 8;
-    let mut names: Vec<String> = Vec::new();
-    for raw in bytes.split(|&byte| byte == b'\n') {
-        let text = String::from_utf8_lossy(raw);
-        let line = match kind(&text) {
-            LineKind::Entry(line) => line,
-            // journalctl marks the boot of each line.
-            LineKind::Boot(id) if id != 0 => return false,
-            _ => continue,
-        };
-        if line.is_kernel_start() {
-            names.clear();
+/// Splits a log into lines. A file system may fill the end of a file with NULs after a power cut, and the next boot
+/// appends its lines to them.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|&byte| byte == b'\n' || byte == 0)
+}
+
+/// What must be known of the whole text before its lines can be assigned to boots.
+#[derive(Debug, Default)]
+struct TextSurvey {
+    /// True if lines of several hosts are interleaved, that is, if a name reappears after a different one before the
+    /// next kernel starts. A host that gets its name during startup changes it only once.
+    has_several_hosts: bool,
+    /// Numbers of the lines with the first message of a kernel.
+    kernel_starts: HashSet<usize>,
+}
+
+impl TextSurvey {
+    fn new(bytes: &[u8]) -> Self {
+        /// Maximum number of names per boot.
+        const MAX_NAMES: usize = 8;
+        let mut survey = Self::default();
+        let mut names: Vec<String> = Vec::new();
+        // Number of the first of the lines that a kernel logs before its version.
+        let mut early_line = None;
+        let mut has_boot_ids = false;
+        for (number, raw) in lines(bytes).enumerate() {
+            let text = String::from_utf8_lossy(raw);
+            let line = match kind(&text) {
+                LineKind::Entry(line) => line,
+                // journalctl marks the boot of each line.
+                LineKind::Boot(id) => {
+                    has_boot_ids |= id != 0;
+                    continue;
+                }
+                _ => continue,
+            };
+            if line.precedes_version() {
+                early_line.get_or_insert(number);
+                continue;
+            }
+            let first_line = early_line.take();
+            if line.is_version() {
+                survey.kernel_starts.insert(first_line.unwrap_or(number));
+                names.clear();
+            }
+            if DEFAULT_HOST_NAMES.contains(&line.host) || names.last().is_some_and(|name| name == line.host) {
+                continue;
+            }
+            survey.has_several_hosts |= names.len() >= MAX_NAMES || names.iter().any(|name| name == line.host);
+            if !survey.has_several_hosts {
+                names.push(line.host.to_owned());
+            }
         }
-        if DEFAULT_HOST_NAMES.contains(&line.host) || names.last().is_some_and(|name| name == line.host) {
-            continue;
-        }
-        if names.len() >= MAX_NAMES || names.iter().any(|name| name == line.host) {
-            return true;
-        }
-        names.push(line.host.to_owned());
+        survey.has_several_hosts &= !has_boot_ids;
+        survey
     }
-    false
 }
 
 /// The boot that lines are assigned to.
@@ -265,47 +201,61 @@ fn has_several_hosts(bytes: &[u8]) -> bool {
 struct CurrentBoot {
     boot: u128,
     has_entries: bool,
+    /// True if journalctl marked the start of the boot.
+    is_marked: bool,
+    /// True if the boot has the first message of its kernel.
+    has_kernel_start: bool,
 }
 
 /// Assigns lines to boots.
-struct BootTracker {
+struct BootTracker<'s> {
+    survey: &'s TextSurvey,
+    /// Number of the next line.
+    line: usize,
     /// Number of the file, shifted, so that synthetic boot ids of two files differ.
     file: u128,
     count: u128,
-    /// True if the file has lines of several hosts.
-    multiple_hosts: bool,
     /// Host of the last line that has a host name; empty if hosts are not distinguished.
     host: String,
     current: HashMap<String, CurrentBoot>,
 }
 
-impl BootTracker {
+impl<'s> BootTracker<'s> {
     /// Maximum number of hosts; lines of further hosts are assigned to the previous line's host.
     const MAX_HOSTS: usize = 10_000;
 
-    fn new(file: usize, multiple_hosts: bool) -> Self {
+    fn new(file: usize, survey: &'s TextSurvey) -> Self {
         Self {
+            survey,
+            line: 0,
             file: (file as u128 + 1) << 64,
             count: 0,
-            multiple_hosts,
             host: String::new(),
             current: HashMap::from([(String::new(), CurrentBoot::default())]),
         }
     }
 
-    /// Returns the boot of a line.
+    /// Returns the boot of the next line.
     fn boot_of_line(&mut self, kind: &LineKind<'_>) -> u128 {
+        let is_kernel_start = self.survey.kernel_starts.contains(&self.line);
+        self.line += 1;
         match kind {
-            LineKind::Boot(id) => self.start_boot(*id),
+            LineKind::Boot(id) => {
+                self.start_boot(*id);
+                self.current().is_marked = true;
+            }
             LineKind::Entry(line) => {
-                if self.multiple_hosts && !DEFAULT_HOST_NAMES.contains(&line.host) && self.host != line.host {
+                if self.survey.has_several_hosts && !DEFAULT_HOST_NAMES.contains(&line.host) && self.host != line.host {
                     self.switch_host(line.host);
                 }
-                let current = self.current();
-                if current.boot == 0 || (line.is_kernel_start() && current.has_entries) {
+                let current = *self.current();
+                let has_earlier_boot = current.has_kernel_start || current.has_entries && !current.is_marked;
+                if current.boot == 0 || (is_kernel_start && has_earlier_boot) {
                     self.start_boot(0);
                 }
-                self.current().has_entries = true;
+                let current = self.current();
+                current.has_entries = true;
+                current.has_kernel_start |= is_kernel_start;
             }
             LineKind::Ignored | LineKind::Unreadable => {}
         }
@@ -325,14 +275,49 @@ impl BootTracker {
     fn start_boot(&mut self, id: u128) {
         self.count += 1;
         let boot = if id == 0 { self.file | self.count } else { id };
-        *self.current() = CurrentBoot { boot, has_entries: false };
+        *self.current() = CurrentBoot { boot, ..CurrentBoot::default() };
     }
 }
 
 impl Line<'_> {
-    /// True if this is the first message of a kernel.
-    fn is_kernel_start(&self) -> bool {
+    /// True if this is a kernel's message with its version, usually its first.
+    fn is_version(&self) -> bool {
         self.identifier == "kernel" && kernel_text(self.message).1.starts_with("Linux version ")
+    }
+
+    /// True if this is a message that kernels log before their version: on ARM, with control groups before 4.x, and
+    /// after an early update of the microcode.
+    fn precedes_version(&self) -> bool {
+        let text = kernel_text(self.message).1;
+        let is_early_update =
+            || text.starts_with("microcode: ") && (text.contains("updated early") || text.contains("Updated early"));
+        self.identifier == "kernel"
+            && (text.starts_with("Booting Linux on ")
+                || text.starts_with("Initializing cgroup subsys cpu")
+                || is_early_update())
+    }
+
+    /// Returns the id that the message has in a journal with fields, if it shows that logging starts, or ends because
+    /// the computer is turned off; otherwise 0.
+    fn logging_step(&self) -> u128 {
+        const TARGETS: [&str; 5] = ["Shutdown", "shutdown.target", "Reboot", "Power-Off", "Final Step"];
+        let is_stop = match self.identifier {
+            "systemd-journald" | "systemd-journal" if self.message.starts_with("Journal started") => {
+                return JOURNAL_STARTED;
+            }
+            "systemd-journald" | "systemd-journal" => self.message.starts_with("Journal stopped"),
+            "rsyslogd" => self.message.contains("exiting on signal 15"),
+            "syslogd" => self.message.starts_with("syslogd exiting"),
+            "systemd" | "init.scope" if self.pid == Some(1) => {
+                self.message == "Shutting down."
+                    || self.message.strip_prefix("Reached target ").is_some_and(|unit| {
+                        let unit = unit.strip_prefix("System ").unwrap_or(unit);
+                        TARGETS.iter().any(|target| unit.starts_with(target))
+                    })
+            }
+            _ => false,
+        };
+        if is_stop { JOURNAL_STOPPED } else { 0 }
     }
 }
 
@@ -347,7 +332,7 @@ fn kernel_text(message: &str) -> (Option<i64>, &str) {
 
 /// True if the entries of `bytes` have only wall-clock times.
 pub(super) fn is_by_wall_clock(bytes: &[u8]) -> bool {
-    let first_stamp = bytes.split(|&byte| byte == b'\n').find_map(|raw| match kind(&String::from_utf8_lossy(raw)) {
+    let first_stamp = lines(bytes).find_map(|raw| match kind(&String::from_utf8_lossy(raw)) {
         LineKind::Entry(line) => Some(line.stamp),
         _ => None,
     });
@@ -356,11 +341,11 @@ pub(super) fn is_by_wall_clock(bytes: &[u8]) -> bool {
 
 /// Passes every entry of `bytes` to `visit`, in file order. `file` is the number of this text in the recording.
 pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaults, mut visit: impl FnMut(&Entry<'a>)) {
-    let multiple_hosts = has_several_hosts(bytes);
-    let starts = kernel_starts(bytes, file, multiple_hosts);
-    let mut tracker = BootTracker::new(file, multiple_hosts);
+    let survey = TextSurvey::new(bytes);
+    let starts = kernel_starts(bytes, file, &survey);
+    let mut tracker = BootTracker::new(file, &survey);
     let mut approximate: HashSet<u128> = HashSet::new();
-    for raw in bytes.split(|&byte| byte == b'\n') {
+    for raw in lines(bytes) {
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
         let boot = tracker.boot_of_line(&kind);
@@ -403,6 +388,8 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
         let identifier = if line.identifier == "init.scope" { "systemd" } else { line.identifier };
         if identifier == "systemd" && line.pid == Some(1) && StartupTimes::read(message).is_some() {
             entry.message_id = STARTUP_FINISHED;
+        } else {
+            entry.message_id = line.logging_step();
         }
         entry.pid = line.pid;
         entry.set(b"_HOSTNAME", Cow::Owned(line.host.to_owned()));
@@ -414,10 +401,10 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
 }
 
 /// Returns the kernel's start in each boot, by the text's wall clock.
-fn kernel_starts(bytes: &[u8], file: usize, multiple_hosts: bool) -> HashMap<u128, KernelStart> {
+fn kernel_starts(bytes: &[u8], file: usize, survey: &TextSurvey) -> HashMap<u128, KernelStart> {
     let mut starts: HashMap<u128, KernelStart> = HashMap::new();
-    let mut tracker = BootTracker::new(file, multiple_hosts);
-    for raw in bytes.split(|&byte| byte == b'\n') {
+    let mut tracker = BootTracker::new(file, survey);
+    for raw in lines(bytes) {
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
         let boot = tracker.boot_of_line(&kind);
@@ -480,6 +467,20 @@ mod tests {
             ("Sun 2026-11-22 09:04:00 UTC host systemd[1]: Starting a.service...", Some(DATE_US)),
             ("Sun 2026-11-22 10:04:00 CET host init.scope[1]: Starting a.service...", None),
             ("1795338240.250000 host systemd[1]: Starting a.service...", Some(DATE_US + 250_000)),
+            // Without a zone, in other languages, and from other daemons.
+            ("2026-11-22T09:04:00 host systemd[1]: Starting a.service...", None),
+            ("2026-11-22 09:04:00.250 host systemd[1]: Starting a.service...", None),
+            ("nov. 22 09:04:00 host systemd[1]: Starting a.service...", None),
+            ("ноя 22 09:04:00 host systemd[1]: Starting a.service...", None),
+            ("11月 22 09:04:00 host systemd[1]: Starting a.service...", None),
+            (" 5月 22 09:04:00 host systemd[1]: Starting a.service...", None),
+            ("nóvember 22 09:04:00 host systemd[1]: Starting a.service...", None),
+            ("So 2026-11-22 09:04:00 UTC host systemd[1]: Starting a.service...", Some(DATE_US)),
+            ("日 2026-11-22 09:04:00 JST host systemd[1]: Starting a.service...", None),
+            ("Nov 22 09:04:00 host daemon.info systemd[1]: Starting a.service...", None),
+            ("Nov 22 09:04:00 local3.warn systemd[1]: Starting a.service...", None),
+            ("Sun Nov 22 09:04:00 2026 daemon.info systemd[1]: Starting a.service...", None),
+            ("<30>Nov 22 09:04:00 host systemd[1]: Starting a.service...", None),
             ("[   12.345678] host systemd[1]: Starting a.service...", None),
             ("[   12.345678 <    0.000012 >] host systemd[1]: Starting a.service...", None),
         ] {
@@ -497,6 +498,10 @@ mod tests {
             "Nov 22 09:04 host x: y",
             "[  OK  ] Started a.service.",
             "2026-11-22 09:04:00 INFO main: hello",
+            "2026-11-22 09:04:00 INFO main[3]: hello",
+            "2026-11-22 09:04:00 [WARN] main[3]: hello",
+            "Alice 22 09:04:00 said hello: world",
+            "22 09:04:00 host kernel: x",
             "2026-99-22T09:04:00+0000 host x: y",
         ] {
             assert!(!recognizes(line), "{line}");
@@ -542,6 +547,38 @@ mod tests {
         let (rows, _) = read(text);
         let boots: Vec<u128> = rows.iter().map(|row| row.0).collect();
         assert_eq!(boots, [FIRST_BOOT, FIRST_BOOT, FIRST_BOOT + 1, 0xab, FIRST_BOOT + 3]);
+    }
+
+    #[test]
+    fn lines_before_kernel_version_start_no_other_boot() {
+        let boots = |text: &str| -> Vec<u128> { read(text).0.iter().map(|row| row.0 & 0xff).collect() };
+        for early in [
+            "microcode: microcode updated early to revision 0xf0, date = 2021-11-12",
+            "microcode: updated early: 0xa0 -> 0xf0, date = 2021-11-12",
+            "[    0.000000] Booting Linux on physical CPU 0x0",
+            "Initializing cgroup subsys cpuset",
+        ] {
+            let line = |second: u32, message: &str| format!("Nov 22 09:00:{second:02} host kernel: {message}\n");
+            let boot = |second: u32| line(second, early) + &line(second, "Linux version 6.1") + &line(second + 1, "x");
+            assert_eq!(boots(&(boot(1) + &boot(30))), [1, 1, 1, 2, 2, 2], "{early}");
+            // journalctl marks a boot before its first line.
+            let marked = format!("-- Boot 000000000000000000000000000000ab --\n{}", boot(1));
+            let next = format!("-- Boot 000000000000000000000000000000ac --\n{}", boot(30));
+            assert_eq!(boots(&(marked + &next)), [0xab, 0xab, 0xab, 0xac, 0xac, 0xac], "{early}");
+            // Without a version, the line belongs to the boot before: processors are updated one by one.
+            assert_eq!(boots(&(boot(1) + &line(9, early) + &line(9, "y"))), [1; 5], "{early}");
+        }
+    }
+
+    #[test]
+    fn nuls_of_a_power_cut_separate_lines() {
+        let nuls = "\0".repeat(300);
+        let first = "Nov 22 09:00:00 host kernel: Linux version 6.1\nNov 22 09:00:05 host a: x\nNov 22 09:00:0";
+        let second = "Nov 22 10:00:00 host kernel: Linux version 6.1\nNov 22 10:00:05 host a: y\n";
+        let (rows, faults) = read(&format!("{first}{nuls}{second}"));
+        assert_eq!(rows.iter().map(|row| row.0 & 0xff).collect::<Vec<_>>(), [1, 1, 2, 2]);
+        // The line that was cut.
+        assert_eq!(faults.unreadable, 1);
     }
 
     #[test]

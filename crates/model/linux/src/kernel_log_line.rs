@@ -59,8 +59,8 @@ pub(super) fn line(text: &str) -> Option<Line<'_>> {
         return None;
     }
     let (time, message) = rest.split_once(']')?;
-    // `dmesg -d` adds the time since the previous line.
-    let seconds = time.split('<').next().unwrap_or(time).trim();
+    // `dmesg -d` adds the time since the previous line, and LG the wall clock: `0.000000 / 01-01 00:00:00.130`.
+    let seconds = time.split(['<', '/']).next().unwrap_or(time).trim();
     let stamp = match nanoseconds(seconds) {
         Some(ns) => Stamp::Log(ns),
         None => Stamp::Wall(date(time)?),
@@ -108,14 +108,59 @@ fn civil(year: i64, month: u8, day: &str, time: &str) -> Option<i64> {
     CivilTime { year, month, day: day.parse().ok()?, hour, minute, second, nanosecond: 0 }.to_unix_ns()
 }
 
-/// Removes the caller: `[    T1]` or `[    C0]`.
+/// Removes the caller: `[    T1]` or `[    C0]`, and what the kernels of several manufacturers print instead or in
+/// addition.
 fn strip_caller(message: &str) -> &str {
-    let Some((caller, rest)) = message.strip_prefix('[').and_then(|text| text.split_once(']')) else { return message };
+    /// Maximum number of such prefixes.
+    const MAX_PREFIXES: usize = 3;
+    (0..MAX_PREFIXES).fold(message, |message, _| {
+        thread_prefix(message).or_else(|| vendor_prefix(message)).or_else(|| core_prefix(message)).unwrap_or(message)
+    })
+}
+
+/// Returns the text after `[    T1] ` or `[    C0] `.
+fn thread_prefix(message: &str) -> Option<&str> {
+    let (caller, rest) = message.strip_prefix('[')?.split_once(']')?;
     let is_caller = caller
         .trim()
         .strip_prefix(['T', 'C'])
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
-    if is_caller { rest.strip_prefix(' ').unwrap_or(rest) } else { message }
+    let rest = rest.strip_prefix(' ').unwrap_or(rest);
+    // MediaTek prints two blanks. More blanks indent the message.
+    is_caller.then(|| rest.strip_prefix(' ').filter(|rest| !rest.starts_with(' ')).unwrap_or(rest))
+}
+
+/// Returns the text after the processor, program and thread id, as printed by Rockchip and Samsung
+/// (`[0:      swapper/0:    1] `, `I[0: init: 1] `), MediaTek (`<0>.(0)[1:swapper/0]`, ` -(0)[1:init]`) and vivo
+/// (`[pid:1,cpu0,init]`).
+fn vendor_prefix(message: &str) -> Option<&str> {
+    let (level, rest) = message.split_once('[')?;
+    let is_level = level.len() <= 10
+        && level.chars().all(|c| {
+            c.is_ascii_digit() || c.is_ascii_uppercase() || matches!(c, '<' | '>' | '(' | ')' | '.' | '-' | ' ')
+        })
+        && level.chars().filter(char::is_ascii_uppercase).count() <= 1;
+    let (caller, rest) = rest.split_once(']').filter(|_| is_level)?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut fields = caller.split([':', ',']).map(str::trim);
+    let first = fields.next()?;
+    let name = fields.find(|field| !(first == "pid" && is_number(field)))?;
+    // `[0:0:0:0]` is a SCSI device.
+    let is_caller = (is_number(first) || first == "pid") && !name.is_empty() && !is_number(name);
+    is_caller.then(|| rest.trim_start_matches(' '))
+}
+
+/// Returns the text after the processor, thread id and program as printed by Spreadtrum: `c0 1 (swapper/0) `, `c0 `.
+fn core_prefix(message: &str) -> Option<&str> {
+    let (core, rest) = message.trim_start().strip_prefix('c')?.split_once(' ')?;
+    let is_number = |text: &str| (1..=6).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(core) || core.len() > 2 {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let rest = rest.split_once(' ').filter(|(id, _)| is_number(id)).map_or(rest, |(_, rest)| rest.trim_start());
+    let program = rest.strip_prefix('(').and_then(|rest| rest.split_once(") "));
+    Some(program.map_or(rest, |(_, rest)| rest))
 }
 
 /// Parses `12.345678`, with up to nine decimal places. Returns ns.
@@ -172,6 +217,15 @@ mod tests {
             ("kern  :info  : [    1.500000] usb: [x] y", Stamp::Log(1_500_000_000)),
             ("[    1.500000][    T1] usb: [x] y", Stamp::Log(1_500_000_000)),
             ("[    1.500000 <    0.000012>] usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("[    1.500000 / 01-01 00:00:01.630] usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("[    1.500000] [0:        swapper:    0] usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("<6>[    1.500000]  I[0:      swapper/0:    1] usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("[    1.500000] <0>.(0)[1:swapper/0]usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("<6>[    1.500000]  -(0)[1:swapper/0]usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("<6>[    1.500000][T001]  usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("[    1.500000][    T1] [pid:1,cpu0,swapper]usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("[    1.500000] c0 1 (swapper/0) usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("[    1.500000] c3 usb: [x] y", Stamp::Log(1_500_000_000)),
             ("\u{1b}[32m[    1.500000] \u{1b}[0m\u{1b}[33musb: \u{1b}[0m[x] y", Stamp::Log(1_500_000_000)),
             ("6,339,1500000,-;usb: [x] y", Stamp::Log(1_500_000_000)),
             ("6,339,1500000,-,caller=T1;usb: [x] y", Stamp::Log(1_500_000_000)),
@@ -189,12 +243,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn keeps_brackets_of_the_message() {
+        for message in [
+            "[0:0:0:0] Direct-Access",
+            "[drm:intel_init] x",
+            "pci 0000:00:1f.0: [8086:1234] type 00",
+            "sd 0:0:0:0: [sda] Write Protect is off",
+            "  DMA      [mem 0x0000000000001000-0x0000000000ffffff]",
+            "c0t0d0: x",
+            "ACPI: PCI Interrupt Link [LNKA] (IRQs 5 *10 11)",
+        ] {
+            assert_eq!(line(&format!("[    1.500000] {message}")).map(|line| line.message), Some(message));
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn accepts_any_text(text: String, date in "[A-Za-z0-9 :,+T-]{0,40}") {
             line(&strip_colors(&text));
             line(&format!("[{date}] x"));
             line(&format!("{date} x"));
+            line(&format!("[    1.500000] {date} [1:x] {text}"));
         }
     }
 }

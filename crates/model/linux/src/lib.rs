@@ -64,6 +64,7 @@ mod recognition;
 mod shutdown_request;
 mod startup_plot;
 mod startup_times;
+mod text_stamp;
 mod unit_dependencies;
 mod unit_messages;
 mod unit_names;

@@ -31,7 +31,7 @@ pub fn part_kind(name: &str, bytes: &[u8]) -> Option<PartKind> {
         return Some(kind);
     }
     if head.iter().take(64).any(|&byte| byte == 0) {
-        return None;
+        return log_after_nuls(head);
     }
     let text = String::from_utf8_lossy(head);
     let text = strip_colors(&text);
@@ -44,6 +44,16 @@ pub fn part_kind(name: &str, bytes: &[u8]) -> Option<PartKind> {
             .or_else(|| contains_kernel_log(text).then_some(PartKind::KernelLog))
             .or_else(|| by_name(file, text))
     })
+}
+
+/// Recognizes a log that starts with NULs: of a serial port that was turned on, or after a power cut.
+fn log_after_nuls(head: &[u8]) -> Option<PartKind> {
+    let text = String::from_utf8_lossy(head).replace('\0', "\n");
+    let text = strip_colors(text.trim_start());
+    if contains_kernel_log(&text) || is_kernel_log(&text) {
+        return Some(PartKind::KernelLog);
+    }
+    journal_text::recognizes(&text).then_some(PartKind::JournalText)
 }
 
 pub fn is_part(name: &str, bytes: &[u8]) -> bool {

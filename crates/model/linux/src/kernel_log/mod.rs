@@ -92,7 +92,8 @@ impl Messages {
             return;
         }
         let mut first_wall_ns = None;
-        for text in String::from_utf8_lossy(part.bytes).lines() {
+        // A serial port that is turned on, and a file after a power cut, may have NULs before a line.
+        for text in String::from_utf8_lossy(part.bytes).split(['\n', '\0']) {
             let text = kernel_log_line::strip_colors(text);
             if let Some(time) = kernel_log_line::loader_time(&text) {
                 self.loader_lines += 1;
