@@ -242,10 +242,33 @@ fn is_single_machine(folder: &Path) -> bool {
     };
     let has_journal =
         |folder: &Path| list(&folder.join("journal")).is_ok_and(|listing| listing.folders.iter().any(is_machine_id));
-    let is_log_folder = |folder: &Path| folder.ends_with("var/log") || has_journal(folder);
+    let is_log_folder = |folder: &Path| folder.ends_with("var/log") || has_journal(folder) || has_system_files(folder);
     let subfolder = folder.join("var/log");
     let log_folder = if subfolder.is_dir() { subfolder.as_path() } else { folder };
     is_log_folder(log_folder) && has_linux_part(log_folder)
+}
+
+/// Returns true if the files of a folder are those that only the `/var/log` of a computer has together.
+fn has_system_files(folder: &Path) -> bool {
+    const NAMES: [&str; 14] = [
+        "alternatives.log",
+        "auth.log",
+        "boot.log",
+        "btmp",
+        "cron",
+        "dpkg.log",
+        "faillog",
+        "kern.log",
+        "lastlog",
+        "messages",
+        "pacman.log",
+        "secure",
+        "syslog",
+        "wtmp",
+    ];
+    /// Minimum number of these files.
+    const MIN_FILES: usize = 3;
+    NAMES.iter().filter(|name| folder.join(name).is_file()).count() >= MIN_FILES
 }
 
 /// Returns true if a log folder contains a Linux log or journal files.
@@ -340,6 +363,28 @@ mod tests {
         assert_eq!(names, ["a.pcap".to_owned(), "damaged.etl".to_owned(), format!("{deep}deep.pcap")]);
         assert_eq!(unusable, ["empty.etl", "zeros.etl"]);
         assert_eq!(found.other_files, 1);
+    }
+
+    #[test]
+    fn folder_with_system_logs_is_one_recording() {
+        let syslog =
+            |host: &str| format!("Nov 22 09:00:00 {host} kernel: Linux version 6.1\nNov 22 09:00:05 {host} a: x\n");
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        write(root, "copy/syslog", syslog("web"));
+        // The log of the installation, from before the computer had its name.
+        write(root, "copy/syslog.1", syslog("installer7"));
+        write(root, "copy/auth.log", "Nov 22 09:00:00 web sshd[1]: x\n");
+        write(root, "copy/wtmp", [1, 2]);
+        write(root, "copy/dmesg", kernel_log("web", 1));
+        let names = |path: &Path| relative_names(root, &find_recordings(&[path.to_owned()]).unwrap()).0;
+        assert_eq!(names(root), ["copy"]);
+        assert_eq!(names(&root.join("copy")), ["copy"]);
+        // Logs that were collected from several computers.
+        write(root, "others/syslog", syslog("web1"));
+        write(root, "others/web2.log", syslog("web2"));
+        write(root, "others/dmesg", kernel_log("web3", 1));
+        assert_eq!(names(&root.join("others")).len(), 3);
     }
 
     /// An empty trace that started at `start_time`.

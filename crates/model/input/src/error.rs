@@ -118,12 +118,12 @@ pub enum Error {
         boots: usize,
     },
     /// The file format is unknown.
-    #[error("{name}: unknown format (first bytes {first_bytes}){advice}")]
+    #[error("{name}: unknown format ({beginning}){advice}")]
     NotARecording {
         /// The file, and the member inside it.
         name: String,
-        /// First bytes in hexadecimal.
-        first_bytes: String,
+        /// The first line of a text, or the first bytes of any other file in hexadecimal.
+        beginning: String,
         /// Likely format and the command that produces a readable file, after a full stop; empty if unknown.
         advice: &'static str,
     },

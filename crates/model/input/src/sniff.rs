@@ -184,9 +184,50 @@ pub fn first_bytes(bytes: &[u8]) -> String {
     bytes.iter().take(MAGIC_LEN.min(8)).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
+/// Describes the beginning of a file for messages: the first line of a text, otherwise the first bytes.
+pub fn beginning(bytes: &[u8]) -> String {
+    /// Maximum length of the line, in characters.
+    const MAX_CHARS: usize = 60;
+    let head = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
+    // A serial port that is turned on may have NULs before the text.
+    let text = head.get(head.iter().position(|&byte| byte != 0).unwrap_or(0)..).unwrap_or_default();
+    let line = text
+        .split(|&byte| byte == b'\n')
+        .map(|line| std::str::from_utf8(line).map_or_else(|_| "\0".to_owned(), without_escapes))
+        .find(|line| !line.trim().is_empty())
+        .filter(|line| !line.trim().chars().any(char::is_control));
+    match line.as_deref().map(str::trim) {
+        Some(line) if line.chars().count() > MAX_CHARS => {
+            format!("first line \"{}…\"", line.chars().take(MAX_CHARS).collect::<String>())
+        }
+        Some(line) => format!("first line \"{line}\""),
+        None => format!("first bytes {}", first_bytes(bytes)),
+    }
+}
+
+/// Removes the sequences that color a terminal, and tabs.
+fn without_escapes(line: &str) -> String {
+    let mut parts = line.split("\u{1b}[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').trim_start_matches('m'));
+    }
+    plain.replace('\t', " ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn describes_beginning_of_text_and_other_files() {
+        assert_eq!(beginning(b"\r\n  U-Boot 2020\r\nx"), "first line \"U-Boot 2020\"");
+        assert_eq!(beginning("é".repeat(80).as_bytes()), format!("first line \"{}…\"", "é".repeat(60)));
+        assert_eq!(beginning(b"[\x1b[0;32m  OK  \x1b[0m] a\tb"), "first line \"[  OK  ] a b\"");
+        assert_eq!(beginning(b"\0\0SPI NOR\n"), "first line \"SPI NOR\"");
+        assert_eq!(beginning(b"\x01\x02text"), "first bytes 01 02 74 65 78 74");
+        assert_eq!(beginning(b"\xff\xfe\n"), "first bytes ff fe 0a");
+    }
 
     fn event_trace_log() -> Vec<u8> {
         let mut bytes = vec![0; 0x200];

@@ -31,7 +31,7 @@ pub(super) fn recognizes(text: &str) -> bool {
 }
 
 /// Returns the unit and the duration in ns of a line such as `1min 2.345s dev-vda2.device`.
-fn entry(line: &str) -> Option<(&str, i64)> {
+pub(super) fn entry(line: &str) -> Option<(&str, i64)> {
     let (duration, unit) = line.trim().rsplit_once(' ')?;
     let is_unit =
         unit.rsplit_once('.').is_some_and(|(name, kind)| !name.is_empty() && kind.chars().all(char::is_alphabetic));

@@ -203,10 +203,27 @@ impl Clocks {
         source_ns.checked_add(self.conversion(clock)?.offset_ns(source_ns)?)
     }
 
-    /// Returns how long the machine slept between two times on the axis, which stops during sleep. `None` if the
-    /// recording does not have both clocks before and after.
+    /// Returns how long the machine slept between two times on the axis, which stops during sleep, by a clock that
+    /// keeps running. `None` if the recording does not have both clocks before and after.
     pub(super) fn slept_ns(&self, from_ns: i64, until_ns: i64) -> Option<i64> {
-        let steps = &self.conversion(SourceClock::BootTime)?.steps;
+        self.gain_ns(SourceClock::BootTime, from_ns, until_ns)
+            .or_else(|| self.slept_by_wall_clock_ns(from_ns, until_ns))
+    }
+
+    /// Returns how long the machine slept by the wall clock. `None` if the clock did not gain at least a second, or so
+    /// much that it must have been set.
+    pub(super) fn slept_by_wall_clock_ns(&self, from_ns: i64, until_ns: i64) -> Option<i64> {
+        /// The shortest sleep that a clock in whole seconds, as read after a resume, can show.
+        const MIN_SLEEP_NS: i64 = 1_000_000_000;
+        /// 90 days.
+        const MAX_SLEEP_NS: i64 = 90 * 86_400 * 1_000_000_000;
+        let is_plausible = |gain_ns: &i64| (MIN_SLEEP_NS..=MAX_SLEEP_NS).contains(gain_ns);
+        self.gain_ns(SourceClock::RealTime, from_ns, until_ns).filter(is_plausible)
+    }
+
+    /// Returns how much further than the axis `clock` went between two times on the axis.
+    fn gain_ns(&self, clock: SourceClock, from_ns: i64, until_ns: i64) -> Option<i64> {
+        let steps = &self.conversion(clock)?.steps;
         let axis_ns = |pair: &&Pair| pair.source_ns.saturating_add(pair.offset_ns);
         let pair_before = steps.iter().rev().find(|pair| axis_ns(pair) <= from_ns)?;
         let pair_after = steps.iter().find(|pair| axis_ns(pair) >= until_ns)?;

@@ -50,8 +50,10 @@ pub(super) fn recognizes(text: &str) -> bool {
     let plain = strip_colors(text.get(..text.len().min(4096)).unwrap_or_default());
     let mut entries = plain.lines().take(SNIFF_LINES).filter_map(entry);
     // The first unit is the root, and the next one is its child.
-    let Some(root) = entries.next().filter(|root| root.depth == 0 && root.begin_ns.is_some()) else { return false };
+    // Of a unit that is passed by name and is not a target, only the duration is printed, or nothing.
     let has_legend = || text.contains("is printed after the \"+\" character");
+    let is_timed = |root: &Entry<'_>| root.begin_ns.or(root.duration_ns).is_some() || has_legend();
+    let Some(root) = entries.next().filter(|root| root.depth == 0 && is_timed(root)) else { return false };
     entries.next().map_or_else(has_legend, |next| next.depth == root.depth + 1)
 }
 
@@ -67,10 +69,14 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     })?;
     let label = line.get(unit_offset..)?;
     let (unit, times) = label.split_once(" @").map_or((label, None), |(unit, times)| (unit, Some(times)));
+    let (unit, duration) = unit.split_once(" +").map_or((unit, None), |(unit, duration)| (unit, Some(duration)));
     if !is_unit(unit) {
         return None;
     }
     let mut entry = Entry { depth: prefix_len / 2, unit, begin_ns: None, duration_ns: None };
+    if let Some(duration) = duration {
+        entry.duration_ns = Some(duration_ns(duration)?);
+    }
     if let Some(times) = times {
         let (begin, duration) =
             times.split_once(" +").map_or((times, None), |(begin, duration)| (begin, Some(duration)));
@@ -80,6 +86,12 @@ fn entry(line: &str) -> Option<Entry<'_>> {
         }
     }
     Some(entry)
+}
+
+/// True for a line of the output: a unit, or a line of the explanation above the tree.
+pub(super) fn is_output(line: &str) -> bool {
+    line.starts_with("The time ")
+        || entry(line).is_some_and(|entry| entry.depth > 0 || entry.begin_ns.or(entry.duration_ns).is_some())
 }
 
 /// Adds the ordering dependencies and collects the starts; [`add_missing_starts`] uses them once all parts are read.
@@ -217,9 +229,11 @@ mod tests {
             "graphical.target @soon\n└─a.service @1s\n",
             "└─a.service @1s\n",
             "see a.service @home\n",
+            "a.service +soon\n└─b.target @1s\n",
         ] {
             assert!(!recognizes(text), "{text}");
         }
+        assert!(recognizes("a.service +150ms\n└─network.target @12.1s\n"));
         let ascii = entry("  |-a-b.service @1min 2s +3ms").unwrap();
         assert_eq!((ascii.depth, ascii.unit), (2, "a-b.service"));
         assert_eq!((ascii.begin_ns, ascii.duration_ns), (Some(62_000_000_000), Some(3_000_000)));

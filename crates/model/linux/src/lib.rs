@@ -66,6 +66,7 @@ mod startup_plot;
 mod startup_times;
 mod text_stamp;
 mod unit_dependencies;
+mod unit_descriptions;
 mod unit_messages;
 mod unit_names;
 mod unit_reconciliation;
@@ -368,10 +369,10 @@ fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
         PartKind::Units => units::read(part, clocks, assembly),
         PartKind::Manager => manager::read(part, clocks, assembly),
         PartKind::Dump => dump::read(part, clocks, assembly),
-        PartKind::StartupTimes => startup_times::read(part, assembly),
+        PartKind::StartupTimes | PartKind::CriticalChain | PartKind::Blame => {
+            startup_times::read_outputs(part, assembly);
+        }
         PartKind::StartupPlot => startup_plot::read(part, assembly),
-        PartKind::CriticalChain => critical_chain::read(part, assembly),
-        PartKind::Blame => blame::read(part, assembly),
         PartKind::BootchartHeader | PartKind::BootchartProcesses | PartKind::BootchartTotals => {
             bootchart::read(part, assembly);
         }

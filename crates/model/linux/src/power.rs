@@ -272,9 +272,13 @@ pub(super) fn phase_row(
     }
 }
 
-/// Sets the sleep duration on the milestones of sleeps and wakes. The duration is the time that the boot clock gained
-/// on the monotonic clock, which stops during sleep.
+/// Event name of times asleep that the wall clock shows.
+const WALL_CLOCK_EVENT: &str = "wall clock and monotonic clock of the journal";
+
+/// Sets the sleep duration on the milestones of sleeps and wakes. The duration is the time that the boot clock or the
+/// wall clock gained on the monotonic clock, which stops during sleep.
 pub(super) fn fill_sleep_durations(clocks: &Clocks, assembly: &mut Assembly) {
+    add_sleep_times(clocks, assembly);
     let (Some(sleep), Some(wake)) = (assembly.texts.find(milestone::SLEEP), assembly.texts.find(milestone::WAKE))
     else {
         return;
@@ -295,5 +299,27 @@ pub(super) fn fill_sleep_durations(clocks: &Clocks, assembly: &mut Assembly) {
                 }
             }
         }
+    }
+}
+
+/// Adds the time asleep of sleeps that the log does not bound, such as a suspend-to-idle: from the last journal entry
+/// before the sleep to the first entry after it.
+fn add_sleep_times(clocks: &Clocks, assembly: &mut Assembly) {
+    let names = [milestone::SLEEP, milestone::WAKE, milestone::POWER_SLEEP_TIME].map(|name| assembly.texts.find(name));
+    let received = assembly.texts.find(power_phase::RECEIVED_EVENT);
+    let is_bounded = |start_ns: i64, end_ns: i64| {
+        let rows = assembly.milestones.iter().filter(|row| (start_ns..=end_ns).contains(&row.time_ns));
+        rows.map(|row| Some(row.name)).any(|name| names.contains(&name))
+    };
+    let sleep_times: Vec<(i64, i64)> = assembly
+        .activities
+        .iter()
+        .filter(|row| row.kind == ActivityKind::PowerTransition && Some(row.event) != received)
+        .filter_map(|row| Some((row.start_ns, row.end_ns?)))
+        .filter(|&(start_ns, end_ns)| !is_bounded(start_ns, end_ns))
+        .filter_map(|(start_ns, end_ns)| Some((start_ns, clocks.slept_by_wall_clock_ns(start_ns, end_ns)?)))
+        .collect();
+    for (start_ns, slept_ns) in sleep_times {
+        assembly.add_milestone(start_ns, milestone::POWER_SLEEP_TIME, "", Some(slept_ns), WALL_CLOCK_EVENT);
     }
 }

@@ -7,8 +7,9 @@ use onoff_journal::JournalFile;
 
 use super::kernel_log_line::{self, strip_colors};
 use super::parts::PartKind;
-use super::startup_times::StartupTimes;
-use super::{blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, startup_plot};
+use super::{
+    blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, startup_plot, startup_times,
+};
 use onoff_input::sniff::SNIFF_LEN;
 
 /// Recognizes the file `name` with the content `bytes`. Returns `None` if it is not part of a recording.
@@ -106,7 +107,7 @@ fn by_text(text: &str) -> Option<PartKind> {
         let members = text.get(1..).unwrap_or_default().trim_start();
         return members.starts_with("\"dmesg\"").then_some(PartKind::KernelLogJson);
     }
-    if StartupTimes::read(text).is_some() {
+    if startup_times::recognizes(text) {
         return Some(PartKind::StartupTimes);
     }
     if starts_with("<?xml") && startup_plot::recognizes(text) {
@@ -194,19 +195,37 @@ fn is_kernel_log(text: &str) -> bool {
 pub fn advice(bytes: &[u8]) -> &'static str {
     let head = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
     let text = String::from_utf8_lossy(head);
-    let lines = || text.lines().take(LOG_LINES);
-    let any_line = |matches: &dyn Fn(&str) -> bool| lines().any(matches);
+    let text = strip_colors(&text);
+    let any_line = |matches: &dyn Fn(&str) -> bool| text.lines().any(|line| matches(line.trim_start_matches('\0')));
+    let any_first_line = |matches: &dyn Fn(&str) -> bool| text.lines().take(LOG_LINES).any(matches);
+    // Also with a priority: `<5>Linux version`.
+    let without_priority = |line: &str| match line.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
+        Some((_, message)) => message.to_owned(),
+        None => line.to_owned(),
+    };
     if blame::recognizes(&text) {
         ". This is 'systemd-analyze blame', which has durations but no start times. Add 'systemctl show \"*\" > units.txt'."
-    } else if any_line(&|line| line.starts_with("[  +")) {
+    } else if any_line(&|line| line.starts_with("Bootup is not yet finished")) {
+        ". systemd had not finished the startup. Run 'systemctl list-jobs' to see what it waits for, and open the output of 'journalctl -b -o short-monotonic'."
+    } else if any_first_line(&|line| line.starts_with("[  +")) {
         ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Use 'dmesg'."
-    } else if any_line(&|line| {
-        ["Linux version ", "Reached target ", "Starting ", "Started "].iter().any(|prefix| line.starts_with(prefix))
+    } else if any_line(&|line| without_priority(line).starts_with("Linux version ")) {
+        ". These are kernel messages without times. Use 'dmesg', or start the kernel with 'printk.time=1' to have times on the serial console."
+    } else if any_line(&is_status_line) {
+        ". These are status lines of the console, which have no times. Use 'journalctl -b -o short-monotonic', or start the kernel with 'printk.time=1 systemd.log_target=kmsg' to have times on the serial console."
+    } else if any_first_line(&|line| {
+        ["Reached target ", "Starting ", "Started "].iter().any(|prefix| line.starts_with(prefix))
     }) {
         ". This looks like 'journalctl -o cat' or a log without times. Use 'journalctl -o short-monotonic', '-o export' or 'dmesg'."
     } else {
         ""
     }
+}
+
+/// True for a line that a service manager writes to the console: `[  OK  ] Started cron.service`, and `[ ok ]` and
+/// `[ OK ]` of other programs.
+fn is_status_line(line: &str) -> bool {
+    ["[  OK  ]", "[FAILED]", "[DEPEND]", "[ OK ]", "[ ok ]", "[fail]"].iter().any(|mark| line.contains(mark))
 }
 
 /// True if a kernel log starts somewhere in the text: a serial console shows firmware and loader output before it.
@@ -239,11 +258,15 @@ mod tests {
         for (text, expected) in [
             ("9.378s dev-vda2.device\n", "systemctl show"),
             ("[Nov22 09:04] Linux version 6\n[  +0.000012] x\n", "Use 'dmesg'"),
-            ("Linux version 6.1\nReached target Basic System.\n", "short-monotonic"),
+            ("Reached target Basic System.\n", "short-monotonic"),
+            ("U-Boot 2020\n\n<5>Linux version 6.1\nMemory: 64 MB\n", "printk.time=1"),
+            ("[\u{1b}[0;32m  OK  \u{1b}[0m] Started cron.service\n", "status lines of the console"),
+            (" * Starting OpenBSD Secure Shell server sshd   [ OK ]\n", "status lines of the console"),
+            ("Bootup is not yet finished (FinishTimestampMonotonic=0).\nPlease try again later.\n", "list-jobs"),
         ] {
             assert!(advice(text.as_bytes()).contains(expected), "{text}");
         }
-        for text in ["", "hello\n", "PNG", "a,b\n1,2\n"] {
+        for text in ["", "hello\n", "PNG", "a,b\n1,2\n", "the Linux version 6.1 is out\n", "OK\n[x]\n"] {
             assert_eq!(advice(text.as_bytes()), "", "{text}");
         }
     }

@@ -6,7 +6,9 @@ use onoff_trace::milestone;
 
 use super::assembly::Assembly;
 use super::duration::duration_ns;
-use super::parts::Part;
+use super::kernel_log_line::strip_colors;
+use super::parts::{Part, PartKind};
+use super::{blame, critical_chain};
 
 /// Durations of the startup phases, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,9 +72,56 @@ impl StartupTimes {
     }
 }
 
+/// Number of lines inspected to recognize the sentence.
+const SNIFF_LINES: usize = 40;
+
+/// True if one of the first lines is the sentence, and all others are outputs of `systemd-analyze`.
+pub(super) fn recognizes(text: &str) -> bool {
+    let lines = || text.lines().map(str::trim_end).filter(|line| !line.is_empty()).take(SNIFF_LINES);
+    lines().any(|line| StartupTimes::read(line).is_some())
+        && lines().all(|line| is_sentence(line) || blame::entry(line).is_some() || critical_chain::is_output(line))
+}
+
+/// True for the sentence and the lines below it.
+fn is_sentence(line: &str) -> bool {
+    line.starts_with("Startup finished in ") || line.contains(" reached after ") || line.contains(" is not reached")
+}
+
+/// Reads a text that may contain the outputs of `systemd-analyze`, `systemd-analyze blame` and `systemd-analyze
+/// critical-chain` one after another, as people copy them from a terminal.
+pub(super) fn read_outputs(part: &Part<'_>, assembly: &mut Assembly) {
+    let text = String::from_utf8_lossy(part.bytes);
+    let text = strip_colors(&text);
+    let (mut durations, mut chain, mut has_sentence) = (String::new(), String::new(), false);
+    for line in text.lines() {
+        if is_sentence(line.trim_start()) {
+            has_sentence = true;
+            continue;
+        }
+        let output = if blame::entry(line).is_some() { &mut durations } else { &mut chain };
+        output.push_str(line);
+        output.push('\n');
+    }
+    let has_chain = critical_chain::recognizes(&chain);
+    match part.kind {
+        // The usual case of one output keeps the line numbers of unreadable lines.
+        PartKind::Blame if !has_sentence && !has_chain => blame::read(part, assembly),
+        PartKind::CriticalChain if !has_sentence && durations.is_empty() => critical_chain::read(part, assembly),
+        _ => {
+            read(part, assembly);
+            if !durations.is_empty() {
+                blame::read(&Part { bytes: durations.as_bytes(), ..*part }, assembly);
+            }
+            if has_chain {
+                critical_chain::read(&Part { bytes: chain.as_bytes(), ..*part }, assembly);
+            }
+        }
+    }
+}
+
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
-    if let Some(times) = StartupTimes::read(text.trim_start()) {
+    if let Some(times) = text.lines().find_map(|line| StartupTimes::read(line.trim_start())) {
         times.add("systemd-analyze time", assembly);
     }
     // `graphical.target reached after 17.2s in userspace.`

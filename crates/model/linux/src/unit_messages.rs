@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use onoff_trace::{ServiceChange, ServiceOutcome};
 
 use super::journal::Entry;
+use super::unit_descriptions::{DescribedKind, unit_or_description};
 use super::unit_names::is_unit;
 
 /// An event in a unit's life cycle.
@@ -73,7 +74,7 @@ pub(super) fn step<'a>(entry: &'a Entry<'_>) -> Option<(Cow<'a, str>, Step<'a>)>
     let message = &*entry.message;
     let (unit_in_text, step_in_text) = parse_text(message, entry.is_text).unzip();
     let unit = if entry.unit.is_empty() {
-        Cow::Borrowed(unit_in_text?)
+        unit_in_text?
     } else if entry.user_unit.is_empty() {
         Cow::Borrowed(&*entry.unit)
     } else {
@@ -124,23 +125,24 @@ fn step_by_id<'a>(entry: &Entry<'_>) -> Option<Step<'a>> {
 }
 
 /// Parses the text of a message. Returns the unit and the event.
-fn parse_text(message: &str, by_description: bool) -> Option<(&str, Step<'_>)> {
+fn parse_text(message: &str, by_description: bool) -> Option<(Cow<'_, str>, Step<'_>)> {
     for (prefix, step) in &PREFIXES {
         if let Some(unit) = message.strip_prefix(prefix) {
             // `name - description`, `name.` or `name...`; older systems give only the description.
             let name = unit.split_ascii_whitespace().next().unwrap_or("");
             let name = name.trim_end_matches('.');
             if is_unit(name) {
-                return Some((name, step.clone()));
+                return Some((Cow::Borrowed(name), step.clone()));
             }
             let description = unit.trim_end_matches('.');
+            let kind = DescribedKind::from_prefix(prefix);
             return (by_description && !description.is_empty())
-                .then(|| (unit_or_description(description), step.clone()));
+                .then(|| (unit_or_description(description, kind), step.clone()));
         }
     }
     if was_skipped(message) {
         let name = message.split_ascii_whitespace().next()?;
-        return is_unit(name).then_some((name, Step::Skipped));
+        return is_unit(name).then_some((Cow::Borrowed(name), Step::Skipped));
     }
     let (name, event) = message.split_once(": ")?;
     if !is_unit(name) {
@@ -148,42 +150,10 @@ fn parse_text(message: &str, by_description: bool) -> Option<(&str, Step<'_>)> {
     }
     if let Some(result) = event.strip_prefix("Failed with result '") {
         let result = result.split('\'').next().unwrap_or(result);
-        return Some((name, Step::Result(Cow::Borrowed(result))));
+        return Some((Cow::Borrowed(name), Step::Result(Cow::Borrowed(result))));
     }
     let (pid, signal) = event.strip_prefix("Killing process ")?.split_once(' ')?;
-    signal.contains("SIGKILL").then(|| Some((name, Step::Kill(pid.parse().ok()?))))?
-}
-
-/// Returns the unit with this description for the targets that systemd ships, and the description itself for any other
-/// unit. Source: the descriptions in systemd's unit files, which are the same in all versions.
-fn unit_or_description(description: &str) -> &str {
-    const TARGETS: [(&str, &str); 24] = [
-        ("Basic System", "basic.target"),
-        ("Bluetooth Support", "bluetooth.target"),
-        ("Graphical Interface", "graphical.target"),
-        ("Host and Network Name Lookups", "nss-lookup.target"),
-        ("Initrd Default Target", "initrd.target"),
-        ("Initrd File Systems", "initrd-fs.target"),
-        ("Initrd Root Device", "initrd-root-device.target"),
-        ("Initrd Root File System", "initrd-root-fs.target"),
-        ("Local Encrypted Volumes", "cryptsetup.target"),
-        ("Local File Systems", "local-fs.target"),
-        ("Login Prompts", "getty.target"),
-        ("Multi-User System", "multi-user.target"),
-        ("Network", "network.target"),
-        ("Network is Online", "network-online.target"),
-        ("Path Units", "paths.target"),
-        ("Paths", "paths.target"),
-        ("Remote File Systems", "remote-fs.target"),
-        ("Slice Units", "slices.target"),
-        ("Socket Units", "sockets.target"),
-        ("Sockets", "sockets.target"),
-        ("Swap", "swap.target"),
-        ("Swaps", "swap.target"),
-        ("System Initialization", "sysinit.target"),
-        ("Timer Units", "timers.target"),
-    ];
-    TARGETS.iter().find(|(target, _)| *target == description).map_or(description, |(_, unit)| unit)
+    signal.contains("SIGKILL").then(|| Some((Cow::Borrowed(name), Step::Kill(pid.parse().ok()?))))?
 }
 
 fn was_skipped(message: &str) -> bool {
@@ -237,8 +207,11 @@ mod tests {
             entry.set(b"MESSAGE", Cow::Borrowed(message));
             step(&entry).map(|(unit, step)| (unit.into_owned(), matches!(step, Step::Begin(_))))
         };
-        assert_eq!(parse_text_entry("Starting Journal Service..."), Some(("Journal Service".to_owned(), true)));
-        assert_eq!(parse_text_entry("Started Journal Service."), Some(("Journal Service".to_owned(), false)));
+        assert_eq!(
+            parse_text_entry("Starting Journal Service..."),
+            Some(("systemd-journald.service".to_owned(), true))
+        );
+        assert_eq!(parse_text_entry("Started My Journal."), Some(("My Journal".to_owned(), false)));
         assert_eq!(
             parse_text_entry("Reached target Graphical Interface."),
             Some(("graphical.target".to_owned(), false))

@@ -6,7 +6,9 @@ use crate::registry::{Recognized, SOURCES};
 use crate::sections::sections;
 use onoff_input::error::Error;
 use onoff_input::opened::{Files, SourceFile};
-use onoff_input::sniff::{Content, KnownKind, Packing, RecordingKind, SNIFF_LEN, first_bytes, is_tar, sniff};
+use onoff_input::sniff::{
+    Content, KnownKind, Packing, RecordingKind, SNIFF_LEN, beginning, first_bytes, is_tar, sniff,
+};
 use onoff_input::store::Memory;
 use onoff_input::unpack::{Limits, TarMembers, UnpackOptions, tar_members, unpack};
 
@@ -255,7 +257,7 @@ fn no_recording_error(file: &SourceFile) -> Error {
         }
         advice => advice,
     };
-    Error::NotARecording { name, first_bytes: first_bytes(bytes), advice }
+    Error::NotARecording { name, beginning: beginning(bytes), advice }
 }
 
 /// Unpacks a file (xz, gzip, zstd) that is not a recording, such as a registry hive. Returns unpacked files unchanged.

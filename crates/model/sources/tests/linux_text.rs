@@ -86,7 +86,7 @@ fn reads_systemd_messages_in_kernel_log() {
     assert_eq!(ms(&trace, milestone::USER_SPACE_BEGIN), Some(2000));
     assert_eq!(ms(&trace, milestone::STARTUP_FINISHED), Some(9500));
     let starts = starts(&trace);
-    assert!(starts.contains(&("Journal Service".to_owned(), 2200, Some(3200))), "{starts:?}");
+    assert!(starts.contains(&("systemd-journald.service".to_owned(), 2200, Some(3200))), "{starts:?}");
     assert!(starts.contains(&("multi-user.target".to_owned(), 9000, Some(9000))), "{starts:?}");
 }
 

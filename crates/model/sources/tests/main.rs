@@ -9,6 +9,7 @@ mod golden_rows;
 mod linux;
 mod linux_stacks;
 mod linux_text;
+mod linux_text_variants;
 mod linux_units;
 mod linux_wall_clock;
 mod opening;

@@ -6,8 +6,25 @@ use crate::boot::NoBoot;
 use crate::{TransitionKind, contents};
 
 /// Milestones that are recorded only while the system boots.
-const BOOT_MILESTONES: [&str; 4] =
-    [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED, milestone::INITRD_BEGIN, milestone::UNITS_LOAD_BEGIN];
+const BOOT_MILESTONES: [&str; 5] = [
+    milestone::KERNEL_BEGIN,
+    milestone::USER_SPACE_BEGIN,
+    milestone::STARTUP_FINISHED,
+    milestone::INITRD_BEGIN,
+    milestone::UNITS_LOAD_BEGIN,
+];
+
+/// Outputs that have no usable start times, by the content of the file, and what to add to them.
+const OUTPUTS_WITHOUT_TIMES: [(&str, &str); 2] = [
+    (
+        "systemd-analyze blame",
+        "'systemd-analyze blame' has durations but no start times; add the outputs of 'systemd-analyze time' and 'systemctl show \"*\"'",
+    ),
+    (
+        "systemd-analyze dump",
+        "'systemd-analyze dump' has times in whole seconds only; add the outputs of 'systemd-analyze time' and 'systemctl show \"*\"'",
+    ),
+];
 
 /// Targets that are only reached during a boot.
 const BOOT_TARGETS: [&str; 4] = ["sysinit.target", "basic.target", "multi-user.target", "graphical.target"];
@@ -31,7 +48,13 @@ pub(super) fn not_a_boot(trace: &Trace) -> NoBoot {
     let contents = contents::describe_instead(trace, TransitionKind::Boot);
     NoBoot {
         reason: "no start of the service manager, its targets or kernel initialization".to_owned(),
-        found: contents.found,
+        found: match OUTPUTS_WITHOUT_TIMES
+            .iter()
+            .find(|(content, _)| trace.files.iter().any(|file| file.content == *content))
+        {
+            Some((_, advice)) => (*advice).to_owned(),
+            None => contents.found,
+        },
         recorder: trace.recorder.clone(),
         duration_ns: trace.length_ns(),
         processes_before: contents.processes_before,

@@ -84,9 +84,19 @@ pub(super) fn halves(
         boundary(cycle.transition.end_ns.map(|end| (end, event)), Rule::ProcessesThawed, Certainty::Measured);
     let suspend = DerivedInterval::between(&suspend_start, &entry);
     let resume = DerivedInterval::between(&exit, &resume_end);
-    let asleep = match machine {
-        Some(_) => sleep_time(trace, cycle, variant, DerivedInterval::between(&entry, &exit)),
-        None => LinuxAsleep {
+    // The clocks of the journal show how long the machine slept, but not when within the cycle.
+    let clock_gap_ns =
+        cycle.value(trace, milestone::POWER_SLEEP_TIME).filter(|_| !aborted).map(|(slept_ns, _)| slept_ns);
+    let asleep = match (machine, clock_gap_ns) {
+        (Some(_), _) => sleep_time(trace, cycle, variant, DerivedInterval::between(&entry, &exit)),
+        (None, Some(slept_ns)) => LinuxAsleep {
+            measured: DerivedInterval::not_found([Rule::SleepStateEnteredAndExited]),
+            slept_ns: Some(slept_ns),
+            slept_rule: Rule::SleepByClocks,
+            slept_certainty: Certainty::Measured,
+            kernel_ns: None,
+        },
+        (None, None) => LinuxAsleep {
             measured: DerivedInterval::not_found([Rule::SleepStateEnteredAndExited]),
             slept_rule: Rule::SleepStateNotEntered,
             ..LinuxAsleep::default()
@@ -99,11 +109,12 @@ pub(super) fn halves(
 fn sleep_time(trace: &Trace, cycle: &Cycle, variant: Variant, measured: DerivedInterval) -> LinuxAsleep {
     let wake_value = cycle.value(trace, milestone::WAKE);
     let is_from_kernel = |row: &Milestone| is_logged(trace.text(row.event));
-    let kernel_ns = cycle
-        .value(trace, milestone::POWER_SLEEP_TIME)
-        .or(wake_value.filter(|(_, row)| is_from_kernel(row)))
+    let sleep_time = cycle.value(trace, milestone::POWER_SLEEP_TIME);
+    let kernel_ns = sleep_time.or(wake_value).filter(|(_, row)| is_from_kernel(row)).map(|(ns, _)| ns);
+    let clock_gap_ns = wake_value
+        .filter(|(_, row)| !is_from_kernel(row))
+        .or_else(|| sleep_time.filter(|(_, row)| !is_from_kernel(row)))
         .map(|(ns, _)| ns);
-    let clock_gap_ns = wake_value.filter(|(_, row)| !is_from_kernel(row)).map(|(ns, _)| ns);
     let axis_ns = measured.duration_ns.filter(|_| !stops_clock(variant));
     let (slept_ns, rule, certainty) = match (axis_ns, clock_gap_ns, kernel_ns) {
         // The axis keeps running in suspend-to-idle, unless the machine stops its clock.
