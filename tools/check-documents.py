@@ -43,6 +43,7 @@ OTHER_COMMANDS = [
     ["gate", *RUNS, "--limit", "boot.total 5%"],
     ["what-if", str(SAMPLES / "slow-boot.etl"), "--without", "SoundShaper"],
     ["what-if", str(SAMPLES / "slow-sleep.etl"), "--without", "VpnClient"],
+    ["what-if", str(SAMPLES / "linux-boot.tar.xz"), "--parallel", "networking"],
 ]
 # Documents that no sample produces.
 WITHOUT_SAMPLE = {"files", "linux_shutdown", "linux_suspend", "prefetch"}

@@ -145,7 +145,8 @@ pub enum WhatIfError {
     #[error("no context switches were recorded, so the work cannot be replayed")]
     NoSwitches,
     #[error(
-        "no context switches were recorded, and the order of units is not known: add the output of 'systemctl show \"*\"' or 'systemd-analyze dump'"
+        "no context switches were recorded, and the order of units is not known: \
+         add the output of 'systemctl show \"*\"' or 'systemd-analyze dump'"
     )]
     NoUnitOrder,
     #[error(transparent)]

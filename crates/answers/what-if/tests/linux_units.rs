@@ -260,7 +260,7 @@ fn refuses_what_is_no_unit_of_user_space() {
     assert!(unknown.contains("slow.service") && !unknown.contains(".target"), "{unknown}");
     assert!(error(without("basic.target")).contains("do no work"));
     assert!(error(Change::Ungroup { service: "slow".to_owned() }).contains("load-order groups"));
-    assert!(error(Change::Processors { count: 8 }).contains("without context switches"));
+    assert!(error(Change::Processors { count: 8 }).contains("does not know the work of processors"));
 }
 
 #[test]
@@ -278,6 +278,8 @@ fn asynchronous_probe_runs_beside_other_drivers() {
     let probe = |driver: &str| Change::Async { driver: driver.to_owned() };
     // 800 ms beside 500 ms of the others: the probe ends last.
     assert_eq!(saving_ms(&ask(&kernel(2), &[probe("slow")]).unwrap()), (500, 500, 500));
+    // Both drivers: the first two probes and the last driver's 500 ms run beside each other.
+    assert_eq!(saving_ms(&ask(&kernel(2), &[probe("slow"), probe("net")]).unwrap()), (500, 500, 500));
     // One processor: nothing is saved if the driver computes.
     assert_eq!(saving_ms(&ask(&kernel(1), &[probe("slow")]).unwrap()), (500, 0, 500));
     // The last driver has nothing beside it.

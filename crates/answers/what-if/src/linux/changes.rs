@@ -17,7 +17,7 @@ const INIT_THREAD: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Effects {
     pub(super) likely: Effect,
-    /// The kernel phase saves this little if the driver computes instead of waiting, ns.
+    /// Later start of user space (negative: earlier), ns: if the asynchronous drivers wait, and if they compute.
     pub(super) kernel_delays_ns: [i64; 2],
     pub(super) has_async_probe: bool,
 }
@@ -33,38 +33,24 @@ pub(super) fn apply(
     changes: &[Change],
 ) -> Result<Effects, ChangeError> {
     let mut effect = Effect::none(graph);
-    let mut kernel_delays_ns = [0_i64; 2];
-    let (mut removed, mut parallel): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     let mut drivers: Vec<&str> = Vec::new();
     for change in changes {
         match change {
-            Change::Without { name } | Change::Delay { name } => {
-                set(&mut effect.is_removed, &nodes(graph, name)?);
-                removed.push(name);
-            }
-            Change::Parallel { unit } => {
-                set(&mut effect.is_parallel, &nodes(graph, unit)?);
-                parallel.push(unit);
-            }
-            Change::Async { driver } if drivers.iter().any(|other| other.eq_ignore_ascii_case(driver)) => {}
-            Change::Async { driver } => {
-                drivers.push(driver);
-                let delays_ns = async_probe(trace, (kernel_start_ns, kernel_end_ns), driver)?;
-                for (sum_ns, delay_ns) in kernel_delays_ns.iter_mut().zip(delays_ns) {
-                    *sum_ns = sum_ns.saturating_add(delay_ns);
-                }
-            }
+            Change::Without { name } | Change::Delay { name } => set(&mut effect.is_removed, &nodes(graph, name)?),
+            Change::Parallel { unit } => set(&mut effect.is_parallel, &nodes(graph, unit)?),
+            Change::Async { driver } => drivers.push(driver),
             Change::Pend { driver: name } | Change::Ungroup { service: name } => {
                 let reason = "Linux has no pended requests or load-order groups";
                 return Err(ChangeError::NotPossible { name: name.clone(), reason });
             }
             Change::DiskSpeed { .. } | Change::ProcessorSpeed { .. } | Change::Processors { .. } => {
-                let reason = "the work of processors and disks is not known without context switches";
+                let reason = "a prediction by unit does not know the work of processors and disks";
                 return Err(ChangeError::NotPossible { name: "hardware".to_owned(), reason });
             }
         }
     }
-    refuse_needed(graph, &effect, &removed, &parallel)?;
+    refuse_needed(graph, &effect)?;
+    let kernel_delays_ns = async_probes(trace, (kernel_start_ns, kernel_end_ns), &drivers)?;
     effect.user_space_delay_ns = kernel_delays_ns[0];
     Ok(Effects { likely: effect, kernel_delays_ns, has_async_probe: !drivers.is_empty() })
 }
@@ -105,53 +91,54 @@ fn nodes(graph: &UnitGraph, name: &str) -> Result<Vec<usize>, ChangeError> {
 }
 
 /// Refuses if a unit that starts requires a removed unit, or requires a parallel unit and waits for it.
-fn refuse_needed(graph: &UnitGraph, effect: &Effect, removed: &[&str], parallel: &[&str]) -> Result<(), ChangeError> {
-    let is_parallel = |node: usize| effect.is_parallel.get(node).copied().unwrap_or(false);
+fn refuse_needed(graph: &UnitGraph, effect: &Effect) -> Result<(), ChangeError> {
     for &(on, by) in &graph.requirements {
         let (Some(unit), Some(other)) = (graph.nodes.get(on), graph.nodes.get(by)) else { continue };
-        let was_changed = |names: &[&str]| names.iter().any(|name| has_name(&unit.name, name));
-        if effect.removes(by) || on == by {
-            continue;
-        }
-        if effect.removes(on) && was_changed(removed) {
-            return Err(ChangeError::Required { name: unit.name.clone(), by: other.name.clone() });
-        }
-        if is_parallel(on) && was_changed(parallel) && other.predecessors.contains(&on) {
+        let is_needed = effect.removes(on) || effect.is_parallel(on) && other.predecessors.contains(&on);
+        if is_needed && !effect.removes(by) && unit.name != other.name {
             return Err(ChangeError::Required { name: unit.name.clone(), by: other.name.clone() });
         }
     }
     Ok(())
 }
 
-/// Returns by how much user space starts later (negative: earlier) if a driver probes asynchronously, ns: if its
+/// Returns by how much user space starts later (negative: earlier) if the drivers probe asynchronously, ns: if their
 /// initialization waits, and if it computes.
 ///
 /// Initialization functions run one after another. The kernel waits for all asynchronous probes before it mounts the
 /// root file system or starts the first program. Source: `prepare_namespace` and `kernel_init` in Linux.
-fn async_probe(trace: &Trace, kernel: (i64, i64), driver: &str) -> Result<[i64; 2], ChangeError> {
-    let calls: Vec<DeviceOperation> = trace
+fn async_probes(trace: &Trace, kernel: (i64, i64), drivers: &[&str]) -> Result<[i64; 2], ChangeError> {
+    if drivers.is_empty() {
+        return Ok([0; 2]);
+    }
+    let mut calls: Vec<DeviceOperation> = trace
         .device_operations
         .iter()
         .filter(|row| row.kind == DeviceOperationKind::Initcall && row.tid.is_none_or(|tid| tid == INIT_THREAD))
         .filter(|row| row.start_ns >= kernel.0 && row.end_ns.is_some_and(|end_ns| end_ns <= kernel.1))
         .collect();
+    calls.sort_by_key(|row| row.start_ns);
     let length_ns = |row: &DeviceOperation| row.end_ns.unwrap_or(row.start_ns).saturating_sub(row.start_ns);
-    let is_of_driver = |row: &&DeviceOperation| {
+    let is_of = |row: &DeviceOperation, driver: &str| {
         [row.driver, row.description].into_iter().any(|name| is_driver_name(trace.text(name), driver))
     };
-    let own: Vec<&DeviceOperation> = calls.iter().filter(is_of_driver).collect();
-    let Some(first_ns) = own.iter().map(|row| row.start_ns).min() else {
+    if let Some(driver) = drivers.iter().find(|driver| !calls.iter().any(|row| is_of(row, driver))) {
         let others = calls.iter().map(|row| (length_ns(row), trace.text(row.driver).to_owned())).collect();
         return Err(ChangeError::Unknown {
             kind: "driver or initialization function of the kernel",
-            name: driver.to_owned(),
+            name: (*driver).to_owned(),
             candidates: candidates(driver, others),
         });
-    };
-    let own_ns = own.iter().fold(0_i64, |sum_ns, row| sum_ns.saturating_add(length_ns(row)));
+    }
+    // Each call starts earlier by the asynchronous calls before it.
+    let (mut earlier_ns, mut last_probe_ns) = (0_i64, i64::MIN);
+    for row in calls.iter().filter(|row| drivers.iter().any(|driver| is_of(row, driver))) {
+        let end_ns = row.end_ns.unwrap_or(row.start_ns);
+        last_probe_ns = last_probe_ns.max(end_ns.saturating_sub(earlier_ns));
+        earlier_ns = earlier_ns.saturating_add(length_ns(row));
+    }
     let last_end_ns = calls.iter().filter_map(|row| row.end_ns).max().unwrap_or(kernel.1);
-    let others_end_ns = last_end_ns.saturating_sub(own_ns);
-    let end_ns = others_end_ns.max(first_ns.saturating_add(own_ns));
+    let end_ns = last_end_ns.saturating_sub(earlier_ns).max(last_probe_ns);
     let waits_ns = end_ns.saturating_sub(last_end_ns).min(0);
     // A second processor can do the work meanwhile.
     let computes_ns = if trace.system.processors > 1 { waits_ns } else { 0 };

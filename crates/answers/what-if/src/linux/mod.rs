@@ -1,9 +1,9 @@
 //! Predicts changes of Linux boots from the recorded times of units, without context switches.
 //!
-//! A unit starts when the units before it in the declared order have started. Each unit keeps its recorded time, and the
-//! gap after its release. The firmware, the loader, the kernel and the initramfs are fixed, except for drivers that
-//! probe asynchronously. Without context switches, the competition of units that start at the same time is unknown, so
-//! the replays of its extremes give the range of a prediction.
+//! A unit starts when the units before it in the declared order have started. Each unit keeps its recorded time, and
+//! the gap after its release. The firmware, the loader, the kernel and the initramfs are fixed, except for drivers that
+//! probe asynchronously. How units that start at the same time slow each other down is unknown, so replays of the
+//! extremes give the range of a prediction.
 
 mod changes;
 mod graph;

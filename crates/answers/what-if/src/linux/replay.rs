@@ -48,8 +48,12 @@ impl Effect {
         self.is_removed.get(node).copied().unwrap_or(false)
     }
 
+    pub(super) fn is_parallel(&self, node: usize) -> bool {
+        self.is_parallel.get(node).copied().unwrap_or(false)
+    }
+
     fn changes(&self, node: usize) -> bool {
-        self.removes(node) || self.is_parallel.get(node).copied().unwrap_or(false)
+        self.removes(node) || self.is_parallel(node)
     }
 
     /// True if `node` waits for the end of `predecessor` after the change. The boot always waits for its units.
