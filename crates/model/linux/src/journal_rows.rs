@@ -78,9 +78,9 @@ counters! {
         "Unit starts without a recorded end were skipped, although the service manager later reported that all startup jobs were done.";
 }
 
-/// The last unit of an initramfs, by name and, for journals without fields, by description. It hands the machine to the
-/// service manager of the root file system, and its end is not logged.
-const SWITCH_ROOT: [&str; 2] = ["initrd-switch-root.service", "Switch Root"];
+/// The last unit of an initramfs. It hands the machine to the service manager of the root file system, and its end is
+/// not logged.
+const SWITCH_ROOT: &str = "initrd-switch-root.service";
 
 struct Reader<'a> {
     assembly: &'a mut Assembly,
@@ -346,15 +346,13 @@ impl<'a> Reader<'a> {
 
     fn resolve_manager_start(&mut self) {
         if let Some((time_ns, event)) = self.manager_started.take() {
-            for name in SWITCH_ROOT {
-                if let Some(unit) = self.assembly.texts.find(name)
-                    && let Some(index) = self.open.remove(&(unit, ServiceChange::Start))
-                    && let Some(row) = self.assembly.service_transitions.get_mut(index)
-                {
-                    row.end_ns = Some(time_ns);
-                    row.outcome = ServiceOutcome::Completed;
-                    self.switch_root_rows.push(index);
-                }
+            if let Some(unit) = self.assembly.texts.find(SWITCH_ROOT)
+                && let Some(index) = self.open.remove(&(unit, ServiceChange::Start))
+                && let Some(row) = self.assembly.service_transitions.get_mut(index)
+            {
+                row.end_ns = Some(time_ns);
+                row.outcome = ServiceOutcome::Completed;
+                self.switch_root_rows.push(index);
             }
             self.announced_starts.push((milestone::USER_SPACE_BEGIN, time_ns, event));
         }
