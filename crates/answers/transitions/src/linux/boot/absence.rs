@@ -6,13 +6,8 @@ use crate::boot::NoBoot;
 use crate::{TransitionKind, contents};
 
 /// Milestones that are recorded only while the system boots.
-const BOOT_MILESTONES: [&str; 5] = [
-    milestone::KERNEL_BEGIN,
-    milestone::USER_SPACE_BEGIN,
-    milestone::STARTUP_FINISHED,
-    milestone::INITRD_BEGIN,
-    milestone::UNITS_LOAD_BEGIN,
-];
+const BOOT_MILESTONES: [&str; 4] =
+    [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED, milestone::INITRD_BEGIN, milestone::UNITS_LOAD_BEGIN];
 
 /// Outputs that have no usable start times, by the content of the file, and what to add to them.
 const OUTPUTS_WITHOUT_TIMES: [(&str, &str); 2] = [
