@@ -44,6 +44,8 @@ OTHER_COMMANDS = [
     ["what-if", str(SAMPLES / "slow-boot.etl"), "--without", "SoundShaper"],
     ["what-if", str(SAMPLES / "slow-sleep.etl"), "--without", "VpnClient"],
     ["what-if", str(SAMPLES / "linux-boot.tar.xz"), "--parallel", "networking"],
+    ["what-if", str(SAMPLES / "slow-boot.etl"), "--plan", "2"],
+    ["what-if", str(SAMPLES / "slow-boot.etl"), "--limit"],
 ]
 # Documents that no sample produces.
 WITHOUT_SAMPLE = {"files", "linux_shutdown", "linux_suspend", "prefetch"}

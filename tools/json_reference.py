@@ -67,6 +67,8 @@ COMMANDS = [
     ("gate", "`onoff gate --format json`"),
     ("why", "`onoff why --format json`"),
     ("what_if", "`onoff what-if --format json`"),
+    ("what_if_plan", "`onoff what-if --plan N --format json`"),
+    ("what_if_limit", "`onoff what-if --limit --format json`"),
     ("io", "`onoff io --format json`"),
     ("io_comparison", "`onoff io --compare OTHER --format json`"),
     ("image", "`onoff image --format json`"),

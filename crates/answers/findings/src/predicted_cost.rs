@@ -75,15 +75,13 @@ impl<'w, 't> CostPredictions<'w, 't> {
             return Outlook::default();
         }
         let is_linux_boot = self.trace.system.kind == SystemKind::Linux && transition.kind == TransitionKind::Boot;
-        let mut replayer = match (self.trace.context_switches.is_empty(), is_linux_boot) {
-            (true, true) => Replayer::Units(self.trace, transition),
-            (true, false) => return Outlook::unknown("context switches were not recorded"),
-            (false, _) => {
-                let model = self.model.get_or_insert_with(|| Model::new(self.trace, self.waits));
-                let Some(predictor) = Predictor::new(model, transition) else { return Outlook::default() };
-                Replayer::Threads(Box::new(predictor))
-            }
-        };
+        let has_switches = !self.trace.context_switches.is_empty();
+        if !has_switches && !is_linux_boot {
+            return Outlook::unknown("context switches were not recorded");
+        }
+        let model = has_switches.then(|| &*self.model.get_or_insert_with(|| Model::new(self.trace, self.waits)));
+        let threads = model.and_then(|model| Predictor::new(model, transition));
+        let mut replayer = Replayer { units: is_linux_boot.then_some((self.trace, transition)), threads };
         predictable.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
         let mut combined: Vec<Change> = Vec::new();
         let mut add = |changes: Vec<Change>| {
@@ -130,17 +128,22 @@ impl Outlook {
     }
 }
 
-/// Replays threads, or units of Linux if no context switches were recorded.
-enum Replayer<'m, 'w, 't> {
-    Threads(Box<Predictor<'m, 'w, 't>>),
-    Units(&'t Trace, &'m Transition),
+/// Replays the units of a Linux boot, and threads for everything else, as `onoff what-if` does.
+struct Replayer<'m, 'w, 't> {
+    units: Option<(&'t Trace, &'m Transition)>,
+    /// `None` if no context switches were recorded.
+    threads: Option<Predictor<'m, 'w, 't>>,
 }
 
 impl Replayer<'_, '_, '_> {
     fn predict(&mut self, changes: &[Change]) -> Result<Prediction, WhatIfError> {
-        match self {
-            Self::Threads(predictor) => predictor.predict(changes),
-            Self::Units(trace, transition) => predict_units(trace, transition, changes),
+        let by_unit = self.units.map(|(trace, transition)| predict_units(trace, transition, changes));
+        match (by_unit, &mut self.threads) {
+            (Some(Ok(prediction)), _) => Ok(prediction),
+            // The order of units is unknown, or the name is that of a program.
+            (_, Some(threads)) => threads.predict(changes),
+            (Some(error), None) => error,
+            (None, None) => Err(WhatIfError::NoSwitches),
         }
     }
 }

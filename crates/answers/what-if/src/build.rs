@@ -4,9 +4,11 @@
 //! placed at that thread's progress: after the processor time it had used by then. If the thread was not running, the
 //! event follows its last run by a fixed time.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 use onoff_blame::waits::{HistoryStep, ThreadHistory, Waits, WakeCause, is_ready_after_switch_out};
-use onoff_trace::{DiskIo, StringId, SystemKind, Trace};
+use onoff_trace::{DiskIo, Severity, StringId, SystemKind, TableName, Trace};
 
 use crate::graph::{
     Action, AwakeClock, DiskModel, ExternalWait, Graph, Request, RequestId, Segment, SignalId, Task, TimedSegment,
@@ -66,6 +68,10 @@ pub fn build(trace: &Trace, waits: &Waits<'_>, anchors: &[Anchor]) -> BuiltGraph
         actions: Vec::new(),
         driver_waits: DriverWaits::new(),
         idle: if trace.system.kind == SystemKind::Linux { IdleTimes::new(trace) } else { IdleTimes::default() },
+        is_incomplete: trace
+            .losses
+            .affecting(&[TableName::ContextSwitches, TableName::ReadyThreads])
+            .any(|loss| loss.severity == Severity::Error),
     };
     let requests = builder.add_requests();
     let anchors = builder.add_anchors(anchors);
@@ -83,6 +89,8 @@ struct Builder<'t> {
     driver_waits: DriverWaits,
     /// Linux: when a processor was idle. A ready thread that did not use it was delayed by the kernel.
     idle: IdleTimes,
+    /// True if switches or ready-thread events may have been lost.
+    is_incomplete: bool,
 }
 
 impl Builder<'_> {
@@ -196,7 +204,7 @@ impl Builder<'_> {
         let time_ns = self.clock.awake(action.recorded_ns);
         let timed = |segment| TimedSegment { recorded_ns: action.recorded_ns, segment };
         let segments = vec![timed(Segment::Until(time_ns)), timed(Segment::Act(action.action))];
-        self.graph.tasks.push(Task { tid: 0, segments });
+        self.graph.tasks.push(Arc::new(Task { tid: 0, segments }));
     }
 
     fn add_task(
@@ -254,7 +262,9 @@ impl Builder<'_> {
                         },
                         // A thread whose creator is unknown begins at its recorded time.
                         _ if index == 0 => Segment::Until(ready),
-                        (WakeCause::Timer(_) | WakeCause::Device(_), _) => Segment::Delay(ready - start),
+                        (WakeCause::Timer(_), _) if !self.is_incomplete => Segment::Timer(ready - start),
+                        (WakeCause::Device(_), _) if !self.is_incomplete => Segment::Delay(ready - start),
+                        // With lost events, a thread may have ended the wait.
                         _ => self.graph.external_wait(ExternalWait { delay_ns: ready - start, until_ns: ready }),
                     };
                     segments.push(TimedSegment { recorded_ns: start_ns, segment });
@@ -265,7 +275,7 @@ impl Builder<'_> {
                 }
             }
         }
-        self.graph.tasks.push(Task { tid: history.tid, segments });
+        self.graph.tasks.push(Arc::new(Task { tid: history.tid, segments }));
     }
 
     /// Adds a run, cut at the actions in it. Actions after its end follow it by a fixed time.

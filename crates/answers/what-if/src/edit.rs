@@ -1,5 +1,7 @@
 //! Finds and edits places in a graph by the signals of its anchors.
 
+use std::sync::Arc;
+
 use hashbrown::{HashMap, HashSet};
 
 use crate::graph::{Action, Graph, Segment, SignalId, TimedSegment};
@@ -31,7 +33,7 @@ pub(crate) fn insert(graph: &mut Graph, mut insertions: Vec<(Place, Segment)>) {
     insertions.sort_by_key(|&(place, _)| place);
     let mut insertions = insertions.into_iter().peekable();
     while let Some(&(Place { task, .. }, _)) = insertions.peek() {
-        let Some(row) = graph.tasks.get_mut(task) else { return };
+        let Some(row) = graph.tasks.get_mut(task).map(Arc::make_mut) else { return };
         let mut segments = Vec::with_capacity(row.segments.len() + 1);
         for (index, &timed) in row.segments.iter().enumerate() {
             while let Some((_, segment)) = insertions.next_if(|(place, _)| place.task == task && place.segment <= index)

@@ -3,6 +3,8 @@
 //! Times are on the awake clock: nanoseconds since the start of the recording, without time asleep. Time a thread was
 //! ready is not in the graph; it emerges from the simulated scheduler.
 
+use std::sync::Arc;
+
 /// Index of a signal: something that happens once, and that threads may wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SignalId(pub u32);
@@ -27,6 +29,8 @@ pub enum Segment {
     Run { cpu_ns: i64, priority: u8 },
     /// Waits for a fixed time from the start of the wait, ns.
     Delay(i64),
+    /// Waits for a timer, this long from the start of the wait, ns.
+    Timer(i64),
     /// Waits until a time, ns.
     Until(i64),
     /// Waits for something outside the recorded computer, an index into [`Graph::external_waits`].
@@ -106,7 +110,8 @@ pub struct Graph {
     pub processors: u32,
     /// Time after which the next thread of equal priority runs, ns.
     pub quantum_ns: i64,
-    pub tasks: Vec<Task>,
+    /// Shared between graphs: a change copies only the tasks it edits.
+    pub tasks: Vec<Arc<Task>>,
     pub external_waits: Vec<ExternalWait>,
     pub late_actions: Vec<LateAction>,
     pub requests: Vec<Request>,

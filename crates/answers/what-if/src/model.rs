@@ -187,13 +187,19 @@ impl<'w, 't> Model<'w, 't> {
     /// on past processor time, which a recording does not show.
     #[must_use]
     pub fn replay(&self, graph: &Graph, external_waits: ExternalRule) -> Replay {
-        self.replay_in_order(graph, external_waits, self.has_recorded_order())
+        self.replay_on(graph, external_waits, self.has_recorded_order(), false)
+    }
+
+    /// Like [`Self::replay`], and logs what every task did.
+    #[must_use]
+    pub fn logged_replay(&self, graph: &Graph) -> Replay {
+        self.replay_on(graph, ExternalRule::Delay, self.has_recorded_order(), true)
     }
 
     /// Replays `graph` with ready threads in the order in which they became ready.
     #[must_use]
     pub fn replay_freely(&self, graph: &Graph) -> Replay {
-        self.replay_in_order(graph, ExternalRule::Delay, false)
+        self.replay_on(graph, ExternalRule::Delay, false, false)
     }
 
     /// True if [`Self::replay`] uses the recorded order of ready threads.
@@ -202,7 +208,13 @@ impl<'w, 't> Model<'w, 't> {
         self.trace.system.kind == SystemKind::Linux
     }
 
-    fn replay_in_order(&self, graph: &Graph, external_waits: ExternalRule, in_recorded_order: bool) -> Replay {
+    fn replay_on(
+        &self,
+        graph: &Graph,
+        external_waits: ExternalRule,
+        in_recorded_order: bool,
+        is_logged: bool,
+    ) -> Replay {
         let settling = self.phases.iter().filter(|phase| phase.end.is_none());
         let first = settling.min_by_key(|phase| phase.phase.range.start_ns);
         let machine = Machine {
@@ -211,6 +223,7 @@ impl<'w, 't> Model<'w, 't> {
             in_recorded_order,
             loads_from: first.map(|phase| phase.start),
             min_load_priority: NORMAL_PRIORITY,
+            is_logged,
         };
         replay(graph, machine)
     }

@@ -1,6 +1,6 @@
 //! The answer: predicted total and phases beside the measured ones, and what the prediction rests on.
 
-use onoff_blame::account::AccountBuilder;
+use onoff_blame::account::{AccountBuilder, ThreadWork};
 use onoff_blame::waits::{TransitionPhase, Waits};
 use onoff_evidence::phase_name::SETTLING_PHASES;
 use onoff_evidence::transition_kind::TransitionKind;
@@ -9,11 +9,13 @@ use onoff_transitions::{Transition, TransitionOptions, find_all};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::bottleneck::{Bottleneck, SettlingInterval, Shares};
 use crate::changes::{Change, ChangeError, Changes};
-use crate::graph::Graph;
+use crate::graph::{Graph, Segment};
 use crate::identity::{Identity, PhaseIdentity};
 use crate::linux;
-use crate::model::{Model, ModelPhase};
+use crate::model::{Model, ModelPhase, signal_time};
+use crate::plan::MIN_SAVING_NS;
 use crate::replay::{ExternalRule, Replay};
 
 /// Largest share of unknown time on the critical path with which a prediction is made, percent.
@@ -119,10 +121,16 @@ pub struct Prediction {
     /// Why there is no prediction; `None` if there is one.
     pub no_prediction: Option<NoPrediction>,
     pub phases: Vec<PredictedPhase>,
+    /// The first culprit after the change: the subject with the most time on the critical path of the replay, parts of
+    /// the system last. `None` if not known.
+    pub bottleneck: Option<Bottleneck>,
     /// The replay without the change.
     pub identity: Identity,
     /// Share of the phases' critical path that is unknown, percent.
     pub unknown_percent: f64,
+    /// Number of waits that are replayed both with their recorded length and with their recorded end, because what
+    /// ended them is unknown or outside the computer, or because events that may have ended them were lost.
+    pub uncertain_waits: u64,
     /// All losses of the recording.
     pub losses: Losses,
 }
@@ -158,11 +166,7 @@ pub enum WhatIfError {
 /// # Errors
 /// The recording has no such transition or no context switches, or a change cannot be made.
 pub fn predict(trace: &Trace, question: &WhatIfQuestion) -> Result<Prediction, WhatIfError> {
-    let transition = find_all(trace, &TransitionOptions::default())
-        .into_iter()
-        .filter(|transition| question.kind.is_none_or(|kind| kind == transition.kind))
-        .find(|transition| question.number.is_none_or(|number| number == transition.number))
-        .ok_or(WhatIfError::NoTransition)?;
+    let transition = transition_of(trace, question)?;
     let changes = &question.changes;
     let is_linux_boot = trace.system.kind == SystemKind::Linux && transition.kind == TransitionKind::Boot;
     let has_switches = !trace.context_switches.is_empty();
@@ -175,12 +179,7 @@ pub fn predict(trace: &Trace, question: &WhatIfQuestion) -> Result<Prediction, W
             answer => return answer,
         }
     }
-    if !has_switches {
-        return Err(WhatIfError::NoSwitches);
-    }
-    let waits = Waits::new(trace);
-    let model = Model::new(trace, &waits);
-    let mut prediction = Predictor::new(&model, &transition).ok_or(WhatIfError::NoTransition)?.predict(changes)?;
+    let mut prediction = predict_threads(trace, &transition, |predictor| predictor.predict(changes))?;
     if is_linux_boot && changes.iter().any(Change::is_of_units) {
         prediction.assumptions.push(Assumption::ManagerWaitsForLast);
     }
@@ -196,21 +195,58 @@ pub fn predict_units(trace: &Trace, transition: &Transition, changes: &[Change])
     linux::predict(trace, transition, changes)
 }
 
+/// Calls `answer` with a predictor for the question's transition.
+pub(crate) fn with_predictor<R>(
+    trace: &Trace,
+    question: &WhatIfQuestion,
+    answer: impl FnOnce(&mut Predictor<'_, '_, '_>) -> Result<R, WhatIfError>,
+) -> Result<R, WhatIfError> {
+    predict_threads(trace, &transition_of(trace, question)?, answer)
+}
+
+fn predict_threads<R>(
+    trace: &Trace,
+    transition: &Transition,
+    answer: impl FnOnce(&mut Predictor<'_, '_, '_>) -> Result<R, WhatIfError>,
+) -> Result<R, WhatIfError> {
+    if trace.context_switches.is_empty() {
+        return Err(WhatIfError::NoSwitches);
+    }
+    let waits = Waits::new(trace);
+    let model = Model::new(trace, &waits);
+    answer(&mut Predictor::new(&model, transition).ok_or(WhatIfError::NoTransition)?)
+}
+
+fn transition_of(trace: &Trace, question: &WhatIfQuestion) -> Result<Transition, WhatIfError> {
+    find_all(trace, &TransitionOptions::default())
+        .into_iter()
+        .filter(|transition| question.kind.is_none_or(|kind| kind == transition.kind))
+        .find(|transition| question.number.is_none_or(|number| number == transition.number))
+        .ok_or(WhatIfError::NoTransition)
+}
+
 /// Predicts changes of one transition. Build it once and reuse it.
 #[derive(Debug)]
 pub struct Predictor<'m, 'w, 't> {
-    model: &'m Model<'w, 't>,
-    changes: Changes<'m, 'w, 't>,
-    kind: TransitionKind,
-    number: u32,
-    measured_ns: i64,
+    pub(crate) model: &'m Model<'w, 't>,
+    pub(crate) changes: Changes<'m, 'w, 't>,
+    pub(crate) kind: TransitionKind,
+    pub(crate) number: u32,
+    pub(crate) measured_ns: i64,
     /// Phases of the transition, in order.
-    phases: Vec<&'m ModelPhase>,
-    identity: Identity,
-    /// The replays without a change.
+    pub(crate) phases: Vec<&'m ModelPhase>,
+    pub(crate) identity: Identity,
+    /// The replays without a change: with external waits as long as recorded, ending at their recorded times, and on
+    /// Linux with ready threads in the order in which they became ready.
     bases: Vec<Replay>,
-    unknown_percent: f64,
+    /// Durations of the first two without required idle time, ns.
+    base_totals: [Option<i64>; 2],
+    pub(crate) unknown_percent: f64,
+    work: ThreadWork<'w, 't>,
 }
+
+/// Predicted durations of a transition: with external waits as long as recorded, and ending at their recorded times.
+pub(crate) type Durations = [i64; 2];
 
 impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
     /// Returns `None` if no phase of the transition is known.
@@ -235,23 +271,31 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
             })
         };
         let mut identity = identity.of_phases(is_shown);
-        let mut bases = vec![base, model.replay(&model.graph, ExternalRule::AbsoluteTime)];
+        let absolute = match model.graph.external_waits.is_empty() {
+            true => base.clone(),
+            false => model.replay(&model.graph, ExternalRule::AbsoluteTime),
+        };
+        let mut bases = vec![base, absolute];
         if model.has_recorded_order() {
             let free = model.replay_freely(&model.graph);
             identity.free_running_error_ns = model.identity_of(&free).of_phases(is_shown).max_error_ns;
             bases.push(free);
         }
-        Some(Self {
+        let mut predictor = Self {
             changes: Changes::new(model),
             kind: transition.kind,
             number: transition.number,
             measured_ns: transition.duration_ns().unwrap_or(transition.total_at_least_ns),
+            work: ThreadWork::new(model.waits),
             unknown_percent: unknown_percent(model.waits, phases.iter().map(|phase| &phase.phase)),
             phases,
             model,
             identity,
             bases,
-        })
+            base_totals: [None; 2],
+        };
+        predictor.base_totals = [0, 1].map(|index| predictor.total(&model.graph, predictor.bases.get(index)?));
+        Some(predictor)
     }
 
     /// Predicts the effect of the changes.
@@ -260,28 +304,24 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
     /// A change cannot be made.
     pub fn predict(&mut self, changes: &[Change]) -> Result<Prediction, WhatIfError> {
         let graph = self.changes.apply(changes)?;
-        let no_prediction = if !self.identity.holds {
-            Some(NoPrediction::IdentityFailed)
-        } else if self.unknown_percent > MAX_UNKNOWN_PERCENT {
-            Some(NoPrediction::PathUnknown)
-        } else {
-            None
-        };
+        let no_prediction = self.no_prediction();
         let replays = match no_prediction {
             Some(_) => Vec::new(),
             None => {
-                let by_rule = [ExternalRule::Delay, ExternalRule::AbsoluteTime];
-                let mut replays: Vec<Replay> =
-                    by_rule.into_iter().map(|rule| self.model.replay(&graph, rule)).collect();
+                let mut replays = vec![(self.model.logged_replay(&graph), 0)];
+                if !graph.external_waits.is_empty() {
+                    replays.push((self.model.replay(&graph, ExternalRule::AbsoluteTime), 1));
+                }
                 if self.model.has_recorded_order() {
-                    replays.push(self.model.replay_freely(&graph));
+                    replays.push((self.model.replay_freely(&graph), 2));
                 }
                 replays
             }
         };
         // The change from the replay without it, so that the replay's own error cancels out.
         let predict = |measured_ns: i64, duration_of: &dyn Fn(&Graph, &Replay) -> Option<i64>| {
-            let durations = replays.iter().zip(&self.bases).map(|(replay, base)| {
+            let durations = replays.iter().map(|(replay, base)| {
+                let base = self.bases.get(*base)?;
                 let change_ns = duration_of(&graph, replay)?.saturating_sub(duration_of(&self.model.graph, base)?);
                 Some(measured_ns.saturating_add(change_ns).max(0))
             });
@@ -301,6 +341,7 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
         let predicted = predict(self.measured_ns, &|graph, replay| self.total(graph, replay));
         let saving = predicted.map(|predicted| predicted.saving_from(self.measured_ns));
         let end_reached = predicted.is_some();
+        let shares = replays.first().filter(|_| end_reached).map(|(replay, _)| self.shares(&graph, replay));
         Ok(Prediction {
             transition: self.kind,
             number: self.number,
@@ -313,10 +354,83 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
             removed_ns: Some(self.changes.removed_ns()),
             no_prediction: no_prediction.or_else(|| (!end_reached).then_some(NoPrediction::EndNotReached)),
             phases,
+            bottleneck: shares.and_then(|shares| first_culprit(&shares)),
             identity: self.identity.clone(),
             unknown_percent: self.unknown_percent,
+            uncertain_waits: self.uncertain_waits(),
             losses: self.model.trace.losses.clone(),
         })
+    }
+
+    /// Returns why nothing can be predicted.
+    pub(crate) fn no_prediction(&self) -> Option<NoPrediction> {
+        if !self.identity.holds {
+            Some(NoPrediction::IdentityFailed)
+        } else if self.unknown_percent > MAX_UNKNOWN_PERCENT {
+            Some(NoPrediction::PathUnknown)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the predicted duration for a changed graph with external waits as long as recorded, ns; `None` if the
+    /// end is not reached.
+    pub(crate) fn predicted_ns(&self, graph: &Graph, replay: &Replay) -> Option<i64> {
+        let [base_ns, _] = self.base_totals;
+        self.predicted_from(graph, replay, base_ns)
+    }
+
+    /// Returns the predicted durations for a changed graph, ns; `None` if the end is not reached.
+    pub(crate) fn durations(&self, graph: &Graph, delay: &Replay) -> Option<Durations> {
+        let ns = self.predicted_ns(graph, delay)?;
+        if graph.external_waits.is_empty() {
+            return Some([ns; 2]);
+        }
+        let [_, base_ns] = self.base_totals;
+        let absolute = self.model.replay(graph, ExternalRule::AbsoluteTime);
+        Some([ns, self.predicted_from(graph, &absolute, base_ns)?])
+    }
+
+    fn predicted_from(&self, graph: &Graph, replay: &Replay, base_ns: Option<i64>) -> Option<i64> {
+        let change_ns = self.total(graph, replay)?.saturating_sub(base_ns?);
+        Some(self.measured_ns.saturating_add(change_ns).max(0))
+    }
+
+    /// Returns the subjects that determine the duration of the transition in a logged replay, longest first.
+    pub(crate) fn shares(&mut self, graph: &Graph, replay: &Replay) -> Vec<Bottleneck> {
+        let first_ns = self.phases.first().map(|phase| self.model.replayed_phase(phase, graph, replay));
+        let first_ns = first_ns.and_then(|phase| phase.start_ns).unwrap_or(0);
+        let ends = self.phases.iter().filter_map(|phase| phase.end);
+        let last = ends.filter_map(|end| Some((signal_time(replay, end)?, end))).max_by_key(|&(time_ns, _)| time_ns);
+        let settling: Vec<SettlingInterval> = self
+            .phases
+            .iter()
+            .filter(|phase| phase.end.is_none())
+            .filter_map(|phase| {
+                let replayed = self.model.replayed_phase(phase, graph, replay);
+                let (start_ns, end_ns) = (replayed.start_ns?, replayed.end_ns?);
+                Some(SettlingInterval { start_ns, end_ns, idle_ns: replayed.idle_ns })
+            })
+            .collect();
+        let mut shares = Shares::new(graph, replay, &mut self.work);
+        if let Some((_, end)) = last {
+            shares.add_path(end, first_ns.max(0));
+        }
+        for interval in &settling {
+            shares.add_settling(interval);
+        }
+        shares.finish()
+    }
+
+    /// Returns the number of waits in the transition that are replayed both ways.
+    pub(crate) fn uncertain_waits(&self) -> u64 {
+        let start_ns = self.phases.iter().map(|phase| phase.phase.range.start_ns).min().unwrap_or(0);
+        let end_ns = self.phases.iter().map(|phase| phase.phase.range.end_ns).max().unwrap_or(0);
+        let segments = self.model.graph.tasks.iter().flat_map(|task| &task.segments);
+        let waits = segments.filter(|timed| {
+            matches!(timed.segment, Segment::External(_)) && (start_ns..end_ns).contains(&timed.recorded_ns)
+        });
+        waits.count() as u64
     }
 
     /// Returns the recorded duration of a phase without required idle time and time asleep, ns.
@@ -357,4 +471,14 @@ fn unknown_percent<'p>(waits: &Waits<'_>, phases: impl Iterator<Item = &'p Trans
         total_ns = total_ns.saturating_add(account.duration_ns);
     }
     onoff_usage::cpu::percent_of(unknown_ns, total_ns)
+}
+
+/// Minimum time of a subject to be named as a bottleneck, ns: 1 ms.
+const MIN_BOTTLENECK_NS: i64 = 1_000_000;
+
+/// Returns the subject with the most time; parts of the system only if there is no other.
+pub(crate) fn first_culprit(shares: &[Bottleneck]) -> Option<Bottleneck> {
+    let mut shares = shares.iter().filter(|share| share.ns >= MIN_BOTTLENECK_NS);
+    let first = shares.clone().find(|share| share.ns >= MIN_SAVING_NS && !share.is_system);
+    first.or_else(|| shares.next()).cloned()
 }

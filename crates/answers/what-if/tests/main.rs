@@ -3,7 +3,9 @@
 #![allow(clippy::print_stdout, reason = "tests print their measurements")]
 
 mod identity;
+mod limit;
 mod linux_kernel_threads;
 mod linux_units;
 mod pairs;
+mod plan;
 mod support;

@@ -4,7 +4,9 @@ use onoff_simulator::Scenario;
 use onoff_what_if::changes::{Change, ChangeError};
 use onoff_what_if::prediction::WhatIfError;
 
-use crate::support::{ask, boot_with, measured_ns, scenario, simulate, without};
+use crate::support::{
+    GROUP, ask, boot_with, driver, first, measured_ns, remove_services, scenario, service, simulate, without,
+};
 
 const MS: i64 = 1_000_000;
 
@@ -64,41 +66,12 @@ fn assert_close(name: &str, pair: &Pair) {
     );
 }
 
-fn service(name: &str, group: &str, work: &str) -> String {
-    format!(
-        "[[services.service]]\nname = \"{name}\"\ngroup = \"{group}\"\nimage = \"\\\\Program Files\\\\{name}\\\\{name}.exe\"\n\
-         container = \"30ms\"\nload = \"4ms\"\ninit = \"60ms\"\nwork = [{work}]\n\n"
-    )
-}
-
-fn driver(name: &str, fields: &str) -> String {
-    format!(
-        "[[kernel.system_start]]\nname = \"{name}\"\nload = \"15ms\"\ndevice = \"ROOT\\\\{name}\\\\0000\"\n\
-         description = \"{name}\"\n{fields}\n\n"
-    )
-}
-
-/// The logon's group, with its services in front so that everything waits for the group.
-const GROUP: &str = "ProfSvc_Group";
-
-/// Returns the scenario with its last `count` services first, so that the logon waits for their groups.
-fn first(mut scenario: Scenario, count: usize) -> Scenario {
-    scenario.services.service.rotate_right(count);
-    scenario
-}
-
 fn two_services(first_ms: u64, second_ms: u64) -> Scenario {
     boot_with(&format!(
         "{}{}",
         service("AlphaAgent", GROUP, &format!("\"sleep {first_ms}ms\"")),
         service("BetaAgent", GROUP, &format!("\"sleep {second_ms}ms\""))
     ))
-}
-
-fn remove_services(scenario: &Scenario, names: &[&str]) -> Scenario {
-    let mut scenario = scenario.clone();
-    scenario.services.service.retain(|service| !names.contains(&service.name.as_str()));
-    scenario
 }
 
 #[test]

@@ -65,3 +65,32 @@ pub(crate) fn ask(trace: &Trace, changes: &[Change]) -> Result<Prediction, WhatI
 pub(crate) fn without(name: &str) -> Change {
     Change::Without { name: name.to_owned() }
 }
+
+pub(crate) fn service(name: &str, group: &str, work: &str) -> String {
+    format!(
+        "[[services.service]]\nname = \"{name}\"\ngroup = \"{group}\"\nimage = \"\\\\Program Files\\\\{name}\\\\{name}.exe\"\n\
+         container = \"30ms\"\nload = \"4ms\"\ninit = \"60ms\"\nwork = [{work}]\n\n"
+    )
+}
+
+pub(crate) fn driver(name: &str, fields: &str) -> String {
+    format!(
+        "[[kernel.system_start]]\nname = \"{name}\"\nload = \"15ms\"\ndevice = \"ROOT\\\\{name}\\\\0000\"\n\
+         description = \"{name}\"\n{fields}\n\n"
+    )
+}
+
+/// The logon's group, with its services in front so that everything waits for the group.
+pub(crate) const GROUP: &str = "ProfSvc_Group";
+
+/// Returns the scenario with its last `count` services first, so that the logon waits for their groups.
+pub(crate) fn first(mut scenario: Scenario, count: usize) -> Scenario {
+    scenario.services.service.rotate_right(count);
+    scenario
+}
+
+pub(crate) fn remove_services(scenario: &Scenario, names: &[&str]) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.services.service.retain(|service| !names.contains(&service.name.as_str()));
+    scenario
+}

@@ -163,6 +163,11 @@ fn documented_names_match_output() {
         let name = format!("onoff {verb} --format json");
         documentation.check_object(&name, &answer, verb, &mut seen_types);
     }
+    for (arguments, name) in [("--plan 2", "onoff what-if --plan N"), ("--limit", "onoff what-if --limit")] {
+        let answer: Value =
+            serde_json::from_str(&folder.answer(&format!("what-if boot.etl {arguments} --format json"))).unwrap();
+        documentation.check_object(&format!("{name} --format json"), &answer, "what-if", &mut seen_types);
+    }
     // Empty lists would check nothing, so most types must occur.
     for name in [
         "Phase",
@@ -184,6 +189,8 @@ fn documented_names_match_output() {
         "RuleFinding",
         "FindingEvidence",
         "UncheckedRule",
+        "PlanStep",
+        "Bound",
     ] {
         assert!(seen_types.contains(name), "the sample has no {name}");
     }

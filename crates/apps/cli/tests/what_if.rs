@@ -132,3 +132,58 @@ fn refuses_to_break_requirements_of_units() {
     }
     assert!(folder.answer("what-if linux --without web").starts_with("Without web, the boot would take"));
 }
+
+#[test]
+fn plan_lists_changes_in_order() {
+    let folder = slow_boot();
+    let text = folder.answer("what-if boot.etl --plan 3");
+    println!("{text}");
+    assert!(text.lines().skip(1).all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("\n1. "), "{text}");
+    let answer: Value = serde_json::from_str(&folder.answer("what-if boot.etl --plan 3 --format json")).unwrap();
+    assert_eq!(answer["onoff"]["document"], "what_if_plan");
+    let steps = answer["steps"].as_array().unwrap();
+    assert!(!steps.is_empty() && steps.len() <= 3, "{answer}");
+    let mut total_ns = answer["measured_ns"].as_i64().unwrap();
+    for step in steps {
+        let saving_ns = step["saving"]["ns"].as_i64().unwrap();
+        assert!(saving_ns >= answer["min_saving_ns"].as_i64().unwrap(), "{step}");
+        assert!(step.get("stronger").is_some() && step.get("bottleneck").is_some(), "{step}");
+        total_ns -= saving_ns;
+        assert_eq!(step["predicted"]["ns"], total_ns);
+    }
+    // The first step is no worse than the change that a person would try first.
+    let first_ns = steps[0]["saving"]["ns"].as_i64().unwrap();
+    assert!(first_ns >= saving_ns(&folder, "--ungroup SoundShaper"), "{answer}");
+    assert_eq!(folder.run("what-if boot.etl --plan 3 --without SoundShaper").status.code(), Some(64));
+    assert_eq!(folder.run("what-if boot.etl --plan 0").status.code(), Some(64));
+}
+
+#[test]
+fn limit_shows_four_bounds() {
+    let folder = slow_boot();
+    let text = folder.answer("what-if boot.etl --limit");
+    println!("{text}");
+    assert!(text.starts_with("The boot took 30.0 s; with the same hardware it could take "), "{text}");
+    assert!(text.lines().skip(1).all(|line| line.chars().count() <= 80), "{text}");
+    let answer: Value = serde_json::from_str(&folder.answer("what-if boot.etl --limit --format json")).unwrap();
+    assert_eq!(answer["onoff"]["document"], "what_if_limit");
+    let bounds = answer["bounds"].as_array().unwrap();
+    assert_eq!(bounds.len(), 4);
+    for bound in bounds {
+        assert!(bound["ns"].as_i64().unwrap() <= answer["measured_ns"].as_i64().unwrap(), "{bound}");
+    }
+    assert_eq!(folder.run("what-if boot.etl --limit --plan 2").status.code(), Some(64));
+}
+
+#[test]
+fn answer_names_the_next_culprit() {
+    let folder = slow_boot();
+    let text = folder.answer("what-if boot.etl --without SoundShaper");
+    assert!(text.contains("\nFirst culprit then: "), "{text}");
+    let answer: Value =
+        serde_json::from_str(&folder.answer("what-if boot.etl --without SoundShaper --format json")).unwrap();
+    let next = answer["bottleneck"]["name"].as_str().unwrap();
+    assert_ne!(next, "SoundShaper");
+    assert!(answer["uncertain_waits"].is_u64());
+}

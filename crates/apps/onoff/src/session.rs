@@ -17,6 +17,8 @@ use onoff_transitions::linux;
 use onoff_transitions::shutdown::{self, NoShutdown, ShutdownOptions};
 use onoff_transitions::suspend::{self, NoSuspend, SuspendOptions};
 use onoff_transitions::{NamedPhase, PHASE_TABLES, PhaseNotFound, named_phase};
+use onoff_what_if::limit::{Limit, limit};
+use onoff_what_if::plan::{Plan, plan};
 use onoff_what_if::prediction::{Prediction, WhatIfError, WhatIfQuestion, predict};
 
 use crate::error::{Error, QueryError};
@@ -246,6 +248,22 @@ impl Session {
     /// The recording is unreadable or cannot be replayed, or a change cannot be predicted.
     pub fn what_if(&self, question: &WhatIfQuestion) -> Result<Prediction, QueryError<WhatIfError>> {
         predict(&*self.system_tables(onoff_what_if::TABLES)?, question).map_err(QueryError::Unanswerable)
+    }
+
+    /// Searches for the best `steps` changes of a transition, each on top of the ones before.
+    ///
+    /// # Errors
+    /// The recording is unreadable or cannot be replayed.
+    pub fn what_if_plan(&self, question: &WhatIfQuestion, steps: u32) -> Result<Plan, QueryError<WhatIfError>> {
+        plan(&*self.system_tables(onoff_what_if::TABLES)?, question, steps).map_err(QueryError::Unanswerable)
+    }
+
+    /// Returns lower bounds of a transition's duration.
+    ///
+    /// # Errors
+    /// The recording is unreadable or cannot be replayed.
+    pub fn what_if_limit(&self, question: &WhatIfQuestion) -> Result<Limit, QueryError<WhatIfError>> {
+        limit(&*self.system_tables(onoff_what_if::TABLES)?, question).map_err(QueryError::Unanswerable)
     }
 
     /// Finds a phase by name.

@@ -1,5 +1,7 @@
 //! Starts a service or program when the desktop is ready.
 
+use std::sync::Arc;
+
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{DependencyKind, ServiceChange};
 use onoff_transitions::TransitionKind;
@@ -21,7 +23,7 @@ impl Changes<'_, '_, '_> {
         let Some((desktop, desktop_ns)) = desktop.map(|phase| (phase.start, phase.phase.range.start_ns)) else {
             return Err(not_possible("the recording does not show when the desktop was ready"));
         };
-        let matched = self.matching_subjects(graph, &[name])?;
+        let matched = self.matching_subjects(&[name])?;
         let processes = self.removed_processes(&matched);
         let delayed = self.tasks_before(graph, desktop_ns, |changes, tid, time_ns| {
             changes.is_removed(tid, time_ns, &matched, &processes)
@@ -40,10 +42,17 @@ impl Changes<'_, '_, '_> {
             if delayed.contains(&index) || managers.reporters.contains(&index) {
                 continue;
             }
-            let Some(task) = graph.tasks.get_mut(index) else { continue };
+            let is_own = |segment: &Segment| match segment {
+                Segment::Await(signal) => own_signals.contains(signal) || managers.signals.contains(signal),
+                _ => false,
+            };
+            let Some(shared) = graph.tasks.get_mut(index) else { continue };
+            if !shared.segments.iter().any(|timed| is_own(&timed.segment)) {
+                continue;
+            }
+            let task = Arc::make_mut(shared);
             for timed in task.segments.iter_mut().filter(|timed| timed.recorded_ns < desktop_ns) {
-                let Segment::Await(signal) = timed.segment else { continue };
-                if !own_signals.contains(&signal) && !managers.signals.contains(&signal) {
+                if !is_own(&timed.segment) {
                     continue;
                 }
                 if managers.tasks.contains(&index) {
@@ -59,11 +68,12 @@ impl Changes<'_, '_, '_> {
             if delayed.contains(&index) {
                 let recorded_ns = task.segments.first().map_or(0, |timed| timed.recorded_ns);
                 let segment = Segment::Await(desktop);
-                task.segments.insert(1.min(task.segments.len()), TimedSegment { recorded_ns, segment });
+                let segments = &mut Arc::make_mut(task).segments;
+                segments.insert(1.min(segments.len()), TimedSegment { recorded_ns, segment });
             } else if managers.tasks.contains(&index) {
                 // The manager creates the process later, too.
-                task.segments.retain(|timed| {
-                    let is_work = matches!(timed.segment, Segment::Run { .. } | Segment::Delay(_));
+                Arc::make_mut(task).segments.retain(|timed| {
+                    let is_work = matches!(timed.segment, Segment::Run { .. } | Segment::Delay(_) | Segment::Timer(_));
                     !is_work || !self.is_removed(tid, timed.recorded_ns, &matched, &processes)
                 });
             }

@@ -1,10 +1,13 @@
 //! Changes as transforms of the graph: without a subject, with pended requests, without the wait for a service.
 
 mod delay;
+mod index;
 pub(crate) mod names;
 mod pend;
 mod ungroup;
 mod without;
+
+use std::sync::Arc;
 
 use onoff_blame::account::ThreadWork;
 use onoff_trace::system::MAX_PROCESSORS;
@@ -13,6 +16,7 @@ use thiserror::Error;
 
 use crate::graph::{Graph, Segment};
 use crate::model::Model;
+use index::WorkIndex;
 
 /// A change of the computer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -82,18 +86,25 @@ pub struct Changes<'m, 'w, 't> {
     model: &'m Model<'w, 't>,
     work: ThreadWork<'w, 't>,
     removed_ns: i64,
+    /// Built when a change first needs it.
+    index: Option<Arc<WorkIndex>>,
 }
 
 impl<'m, 'w, 't> Changes<'m, 'w, 't> {
     #[must_use]
     pub fn new(model: &'m Model<'w, 't>) -> Self {
-        Self { model, work: ThreadWork::new(model.waits), removed_ns: 0 }
+        Self { model, work: ThreadWork::new(model.waits), removed_ns: 0, index: None }
     }
 
     /// Returns the recorded length of the work and waits that the last changes removed, ns.
     #[must_use]
     pub const fn removed_ns(&self) -> i64 {
         self.removed_ns
+    }
+
+    fn index(&mut self) -> Arc<WorkIndex> {
+        let index = self.index.get_or_insert_with(|| Arc::new(WorkIndex::new(self.model, &mut self.work)));
+        Arc::clone(index)
     }
 
     /// Returns the graph with the changes.
@@ -122,7 +133,7 @@ impl<'m, 'w, 't> Changes<'m, 'w, 't> {
                 }
                 &Change::ProcessorSpeed { percent } => {
                     let percent = speed(percent)?;
-                    for timed in graph.tasks.iter_mut().flat_map(|task| &mut task.segments) {
+                    for timed in graph.tasks.iter_mut().flat_map(|task| &mut Arc::make_mut(task).segments) {
                         if let Segment::Run { cpu_ns, .. } = &mut timed.segment {
                             *cpu_ns = cpu_ns.saturating_mul(100) / percent;
                         }

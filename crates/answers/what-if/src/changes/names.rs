@@ -2,42 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use onoff_blame::account::is_system_component_name;
 use onoff_evidence::account_model::AccountSubjectKind;
 
 use super::{ChangeError, Changes};
-use crate::graph::{Graph, Segment};
 
 /// Maximum number of candidates named for an unknown name.
 const MAX_CANDIDATES: usize = 8;
 
 impl Changes<'_, '_, '_> {
     /// Returns the subjects with these names, or an error with candidates.
-    pub(super) fn matching_subjects(&mut self, graph: &Graph, names: &[&str]) -> Result<HashSet<u32>, ChangeError> {
-        let mut work_ns: HashMap<u32, i64> = HashMap::new();
-        for task in graph.tasks.iter().filter(|task| task.tid != 0) {
-            for timed in &task.segments {
-                let length_ns = match timed.segment {
-                    Segment::Run { cpu_ns, .. } => cpu_ns,
-                    Segment::Delay(delay_ns) => delay_ns,
-                    Segment::Act(_) | Segment::ActLater(_) => continue,
-                    _ => 0,
-                };
-                if let Some(found) = self.work.at(task.tid, timed.recorded_ns) {
-                    let sum = work_ns.entry(found.subject).or_default();
-                    *sum = sum.saturating_add(length_ns);
-                }
-            }
-        }
-        for &driver in self.model.driver_waits.values() {
-            let _ = work_ns.entry(self.work.driver(driver)).or_default();
-        }
+    pub(super) fn matching_subjects(&mut self, names: &[&str]) -> Result<HashSet<u32>, ChangeError> {
+        let index = self.index();
         let mut all_matched = HashSet::new();
         for &name in names {
             let mut has_match = false;
             let mut others: Vec<(i64, String)> = Vec::new();
-            for (&subject, &ns) in &work_ns {
+            for (&subject, &ns) in &index.work_ns {
                 let Some(named) = self.work.subject(subject).filter(|named| is_removable(named.kind)) else { continue };
                 if has_name(named.name, name) || has_name(named.device, name) {
                     has_match = true;

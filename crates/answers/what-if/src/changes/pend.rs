@@ -1,5 +1,7 @@
 //! Lets a driver return "pending" from its requests.
 
+use std::sync::Arc;
+
 use hashbrown::{HashMap, HashSet};
 use onoff_blame::waits::driver_name;
 use onoff_trace::{DeviceOperation, DeviceOperationKind, DevicePhase, StringId, Trace};
@@ -64,13 +66,13 @@ impl Changes<'_, '_, '_> {
             segments.extend(last_of_device.insert(operation.device, done).map(|before| timed(Segment::Await(before))));
             segments.extend(task.segments.get(start.segment + 1..end.segment).unwrap_or_default());
             segments.push(timed(Segment::Act(Action::Signal(done))));
-            new_tasks.push(Task { tid: task.tid, segments });
+            new_tasks.push(Arc::new(Task { tid: task.tid, segments }));
             forks.push((start, Segment::Act(Action::Signal(fork))));
             removed.entry(start.task).or_default().push((start.segment + 1, end.segment));
             joins.push((operation.phase, start.task, done));
         }
         for (task, ranges) in removed {
-            let Some(row) = graph.tasks.get_mut(task) else { continue };
+            let Some(row) = graph.tasks.get_mut(task).map(Arc::make_mut) else { continue };
             for &(from, to) in &ranges {
                 for timed in row.segments.get_mut(from..to).unwrap_or_default() {
                     timed.segment = Segment::Delay(0);

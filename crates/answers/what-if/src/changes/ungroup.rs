@@ -1,5 +1,7 @@
 //! Takes a service out of its load-order group.
 
+use std::sync::Arc;
+
 use hashbrown::HashSet;
 use onoff_trace::{DependencyKind, ServiceChange, StringId};
 
@@ -46,7 +48,7 @@ impl Changes<'_, '_, '_> {
             let group_end = before_group_end.map(|place| place.segment).filter(|&end| end > manager.segment).min();
             let signals = signals_after(graph, *reporter);
             let dependents = self.starts_of_dependents(service.service);
-            let Some(task) = graph.tasks.get_mut(manager.task) else { continue };
+            let Some(task) = graph.tasks.get_mut(manager.task).map(Arc::make_mut) else { continue };
             let last = group_end.unwrap_or(task.segments.len());
             let mut is_needed = false;
             for timed in task.segments.get_mut(manager.segment..last).unwrap_or_default().iter_mut().rev() {

@@ -1,10 +1,12 @@
 //! Removes subjects, with the processes that they created.
 
+use std::sync::Arc;
+
 use hashbrown::HashSet;
 use onoff_trace::SystemKind;
 
 use super::{ChangeError, Changes};
-use crate::graph::{Action, ExternalWait, Graph, Segment, SignalId, TimedSegment};
+use crate::graph::{Action, ExternalWait, Graph, Segment, SignalId, Task, TimedSegment};
 
 /// Maximum time for which a removed subject waited for kernel threads, ns: 20 ms.
 const MAX_KERNEL_WORK_NS: i64 = 20_000_000;
@@ -16,29 +18,42 @@ impl Changes<'_, '_, '_> {
         if let Some(name) = names.iter().find(|name| onoff_blame::account::is_system_component_name(name)) {
             return Err(ChangeError::SystemComponent { name: (*name).to_owned() });
         }
-        let matched: HashSet<u32> = self.matching_subjects(graph, names)?;
+        let matched: HashSet<u32> = self.matching_subjects(names)?;
         let removed_processes = self.removed_processes(&matched);
         let mut dropped_requests = HashSet::new();
         let stops = self.model.service_stops();
         let externals = graph.external_waits.clone();
         let sources = self.kernel_sources(graph);
         let (mut kernel_work_ns, mut removed_ns) = (0_i64, 0_i64);
-        for task in &mut graph.tasks {
+        let index = self.index();
+        for shared in &mut graph.tasks {
+            let task = shared.as_ref();
             let tid = task.tid;
             if tid == 0 {
+                continue;
+            }
+            let is_concerned = index.concerns(tid, &matched, &removed_processes);
+            let is_fixed_wait = |timed: &TimedSegment| {
+                matches!(timed.segment, Segment::Delay(_) | Segment::Timer(_) | Segment::External(_))
+            };
+            if !is_concerned && !task.segments.iter().any(is_fixed_wait) {
                 continue;
             }
             let mut kept = Vec::with_capacity(task.segments.len());
             for (index, &timed) in task.segments.iter().enumerate() {
                 let is_removed = match timed.segment {
                     Segment::Act(Action::Issue(_)) | Segment::Run { .. } => {
-                        self.is_removed(tid, timed.recorded_ns, &matched, &removed_processes)
+                        is_concerned && self.is_removed(tid, timed.recorded_ns, &matched, &removed_processes)
                     }
                     Segment::Act(Action::Signal(_)) | Segment::ActLater(_) => false,
                     // A thread without work still waits for its creation.
                     _ if index == 0 => false,
-                    Segment::Delay(_) | Segment::External(_) if self.waits_for_driver(tid, &timed, &matched) => true,
-                    Segment::Delay(_) | Segment::External(_)
+                    Segment::Delay(_) | Segment::Timer(_) | Segment::External(_)
+                        if self.waits_for_driver(tid, &timed, &matched) =>
+                    {
+                        true
+                    }
+                    Segment::Delay(_) | Segment::Timer(_) | Segment::External(_)
                         if self.waits_only_for(fixed_wait_end_ns(&timed, &externals), tid, &matched) =>
                     {
                         // What else it waited for was done by then.
@@ -50,7 +65,7 @@ impl Changes<'_, '_, '_> {
                         );
                         true
                     }
-                    _ => self.is_removed(tid, timed.recorded_ns, &matched, &removed_processes),
+                    _ => is_concerned && self.is_removed(tid, timed.recorded_ns, &matched, &removed_processes),
                 };
                 if !is_removed {
                     kept.push(timed);
@@ -70,17 +85,20 @@ impl Changes<'_, '_, '_> {
                     dropped_requests.insert(request);
                 }
             }
-            task.segments = kept;
+            if kept.len() != task.segments.len() || is_concerned {
+                *shared = Arc::new(Task { tid, segments: kept });
+            }
         }
         if kernel_work_ns > MAX_KERNEL_WORK_NS {
             let reason = "kernel threads did part of its work, which cannot be separated from their other work";
             return Err(ChangeError::NotPossible { name: names.join(", "), reason });
         }
         if !dropped_requests.is_empty() {
+            let is_dropped = |segment: Segment| matches!(segment, Segment::AwaitDisk(request) if dropped_requests.contains(&request));
             for task in &mut graph.tasks {
-                task.segments.retain(
-                    |timed| !matches!(timed.segment, Segment::AwaitDisk(request) if dropped_requests.contains(&request)),
-                );
+                if task.segments.iter().any(|timed| is_dropped(timed.segment)) {
+                    Arc::make_mut(task).segments.retain(|timed| !is_dropped(timed.segment));
+                }
             }
         }
         Ok(removed_ns)
@@ -165,7 +183,7 @@ impl Changes<'_, '_, '_> {
 /// Returns the recorded end of a wait of fixed length, ns. Not used across a sleep, where clocks differ.
 fn fixed_wait_end_ns(timed: &TimedSegment, externals: &[ExternalWait]) -> i64 {
     let delay_ns = match timed.segment {
-        Segment::Delay(delay_ns) => delay_ns,
+        Segment::Delay(delay_ns) | Segment::Timer(delay_ns) => delay_ns,
         Segment::External(index) => externals.get(index as usize).map_or(0, |wait| wait.delay_ns),
         _ => 0,
     };

@@ -135,6 +135,8 @@ pub(crate) fn predict(trace: &Trace, transition: &Transition, changes: &[Change]
         predicted,
         saving: predicted.map(|predicted| predicted.saving_from(measured_ns)),
         removed_ns: None,
+        bottleneck: None,
+        uncertain_waits: 0,
         no_prediction,
         phases: phases.collect(),
         identity,

@@ -4,12 +4,14 @@
 //! * A disk serves requests in the order of their arrival; low-priority requests wait until no others are queued.
 //! * The cost is linear in segments, times the logarithm of the events in flight.
 
+pub mod log;
 mod processors;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::graph::{Action, Graph, RequestId, Segment, SignalId};
+use log::{Origin, ReplayLog, Service, StepKind};
 
 /// Number of priorities.
 const PRIORITIES: usize = 128;
@@ -37,6 +39,8 @@ pub struct Machine {
     pub loads_from: Option<SignalId>,
     /// Lowest priority that counts as load.
     pub min_load_priority: u8,
+    /// Whether to log what every task did.
+    pub is_logged: bool,
 }
 
 /// What a replay produced, on the awake clock.
@@ -50,6 +54,7 @@ pub struct Replay {
     pub disk_loads: Vec<(u32, i64, i64)>,
     /// Time of the last event, ns.
     pub end_ns: i64,
+    pub log: ReplayLog,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +94,13 @@ struct TaskState {
     processor: u32,
     /// Next task that waits for the same signal or request.
     next_waiter: u32,
+}
+
+impl TaskState {
+    /// Returns the segment that the task is in.
+    const fn segment(&self) -> u32 {
+        self.next_segment.saturating_sub(1)
+    }
 }
 
 impl TaskState {
@@ -179,6 +191,9 @@ pub fn replay(graph: &Graph, machine: Machine) -> Replay {
         loads_from_ns: if machine.loads_from.is_some() { NEVER } else { 0 },
         replay: Replay::default(),
     };
+    if machine.is_logged {
+        simulation.replay.log = ReplayLog::new(graph, simulation.processors.len());
+    }
     simulation.run();
     let mut replay = simulation.replay;
     replay.signal_times = simulation.signals.iter().map(|signal| signal.time_ns).collect();
@@ -198,7 +213,8 @@ impl Simulation<'_> {
                 Event::Wake(task) => self.wake(task),
                 Event::Act(index) => {
                     if let Some(late) = self.graph.late_actions.get(index as usize) {
-                        self.act(late.action);
+                        let origin = self.replay.log.late.get(index as usize).copied();
+                        self.act(late.action, origin.unwrap_or(Origin::UNKNOWN));
                     }
                 }
                 Event::DiskDone(request) => self.disk_done(request),
@@ -251,7 +267,7 @@ impl Simulation<'_> {
             state.next_segment += 1;
             match timed.segment {
                 Segment::Run { .. } => {}
-                Segment::Delay(delay_ns) => {
+                Segment::Delay(delay_ns) | Segment::Timer(delay_ns) => {
                     if self.wait_until(index, self.now_ns.saturating_add(delay_ns)) {
                         return;
                     }
@@ -283,8 +299,14 @@ impl Simulation<'_> {
                         return;
                     }
                 }
-                Segment::Act(action) => self.act(action),
+                Segment::Act(action) => {
+                    let origin = Origin { task: index, segment: state.segment(), time_ns: self.now_ns };
+                    self.act(action, origin);
+                }
                 Segment::ActLater(late) => {
+                    if let Some(origin) = self.replay.log.late.get_mut(late as usize) {
+                        *origin = Origin { task: index, segment: state.segment(), time_ns: self.now_ns };
+                    }
                     if let Some(action) = graph.late_actions.get(late as usize) {
                         self.schedule(self.now_ns.saturating_add(action.delay_ns), Event::Act(late));
                     }
@@ -303,15 +325,23 @@ impl Simulation<'_> {
         true
     }
 
-    fn act(&mut self, action: Action) {
+    fn act(&mut self, action: Action, by: Origin) {
         match action {
             Action::Signal(SignalId(signal)) => {
+                if let Some(setter) = self.replay.log.setters.get_mut(signal as usize)
+                    && setter.task == NONE
+                {
+                    *setter = by;
+                }
                 if self.machine.loads_from == Some(SignalId(signal)) {
                     self.loads_from_ns = self.loads_from_ns.min(self.now_ns);
                 }
                 self.set(signal, false);
             }
             Action::Issue(RequestId(request)) => {
+                if let Some(issuer) = self.replay.log.issuers.get_mut(request as usize) {
+                    *issuer = by;
+                }
                 let Some(row) = self.graph.requests.get(request as usize) else { return };
                 let Some(disk) = self.disks.get_mut(row.disk as usize) else { return };
                 if row.is_low_priority {
@@ -343,6 +373,9 @@ impl Simulation<'_> {
     /// Lets a task whose wait is over proceed.
     fn wake(&mut self, index: u32) {
         if let Some(state) = self.tasks.get_mut(index as usize) {
+            if self.machine.is_logged && state.status == Status::Waiting {
+                self.replay.log.add_step(index, state.segment(), StepKind::Wait, self.now_ns);
+            }
             state.status = Status::Active;
             self.runnable.push_back(index);
         }
@@ -367,6 +400,12 @@ impl Simulation<'_> {
             let end_ns = self.now_ns.saturating_add(row.service_ns.max(0));
             if self.loads_from_ns < end_ns && !row.is_low_priority {
                 self.replay.disk_loads.push((disk_index, self.now_ns.max(self.loads_from_ns), end_ns));
+            }
+            if let Some(services) = self.replay.log.services.get_mut(disk_index as usize) {
+                services.push(Service { start_ns: self.now_ns, end_ns, request });
+                if let Some(start) = self.replay.log.service_starts.get_mut(request as usize) {
+                    *start = self.now_ns;
+                }
             }
             self.schedule(end_ns, Event::DiskDone(request));
         }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::log::StepKind;
 use super::{Event, NONE, Processor, Simulation, Status};
 
 impl Simulation<'_> {
@@ -94,6 +95,9 @@ impl Simulation<'_> {
                 generation: slot.generation.wrapping_add(1),
             };
             state.processor = u32::try_from(processor).unwrap_or(NONE);
+            if self.machine.is_logged && state.status == Status::Queued {
+                self.replay.log.add_step(index, state.segment(), StepKind::Ready, now_ns);
+            }
             state.status = Status::Active;
             self.runnable.push_back(index);
         }
@@ -141,6 +145,13 @@ impl Simulation<'_> {
         let task = slot.task;
         if since_ns >= now_ns {
             return 0;
+        }
+        if self.machine.is_logged
+            && let Some(state) = self.tasks.get(task as usize)
+        {
+            let segment = state.segment();
+            self.replay.log.add_step(task, segment, StepKind::Run, now_ns);
+            self.replay.log.add_run(processor, task, segment, since_ns, now_ns);
         }
         let is_load =
             self.tasks.get(task as usize).is_some_and(|state| state.priority >= self.machine.min_load_priority);

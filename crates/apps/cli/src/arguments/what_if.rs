@@ -1,6 +1,7 @@
 //! The arguments of `onoff what-if`.
 
 use clap::Args;
+use onoff_what_if::plan::MAX_STEPS;
 
 use super::{EXIT_CODES, OutputArguments, PlainFormat, RecordingArguments};
 
@@ -14,6 +15,8 @@ Examples:
   onoff what-if boot.etl --disk 4x --processors 8
   onoff what-if sleep.etl --transition suspend:2 --without Backup
   onoff what-if linux-boot/ --parallel NetworkManager-wait-online.service
+  onoff what-if boot.etl --plan 5   the best five changes, each on top of the ones before
+  onoff what-if boot.etl --limit    how fast this boot could be with the same hardware
 
 onoff replays the recorded work with the change: threads on processors, requests on disks, and \
 every wait until what ended it. First it replays the recording without the change. If that \
@@ -63,6 +66,15 @@ pub struct WhatIfArguments {
     /// Number of processors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub processors: Option<u32>,
+
+    /// Search for the best N changes, each on top of the ones before
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STEPS)),
+        conflicts_with_all = ["limit", "without", "pend", "ungroup", "delay", "disk", "cpu", "processors"])]
+    pub plan: Option<u32>,
+
+    /// Show how fast it could be with the recorded work: four lower bounds
+    #[arg(long, conflicts_with_all = ["without", "pend", "ungroup", "delay", "disk", "cpu", "processors"])]
+    pub limit: bool,
 
     /// Transition: boot, shutdown or suspend, or suspend:2 for the second of several [default: the first]
     #[arg(long, value_name = "NAME")]

@@ -1,10 +1,14 @@
 //! `onoff what-if`.
 
+use std::io::{self, Write};
+
+use onoff::{QueryError, Session};
 use onoff_report::text;
 use onoff_sections::json;
+use onoff_sections::json::document::Document;
 use onoff_transitions::TransitionKind;
 use onoff_what_if::changes::Change;
-use onoff_what_if::prediction::WhatIfQuestion;
+use onoff_what_if::prediction::{WhatIfError, WhatIfQuestion};
 
 use crate::arguments::PlainFormat;
 use crate::arguments::what_if::WhatIfArguments;
@@ -14,7 +18,7 @@ use crate::output::Destination;
 
 pub fn resolve(arguments: WhatIfArguments) -> Result<Invocation, Failure> {
     let WhatIfArguments { recording, without, pend, ungroup, delay, parallel, async_probe, .. } = arguments;
-    let WhatIfArguments { disk, cpu, processors, transition, format, output, .. } = arguments;
+    let WhatIfArguments { disk, cpu, processors, plan, limit, transition, format, output, .. } = arguments;
     let (kind, number) = transition.as_deref().map_or(Ok((None, None)), parse_transition)?;
     let mut changes: Vec<Change> = without.into_iter().map(|name| Change::Without { name }).collect();
     changes.extend(pend.into_iter().map(|driver| Change::Pend { driver }));
@@ -26,8 +30,18 @@ pub fn resolve(arguments: WhatIfArguments) -> Result<Invocation, Failure> {
     changes.extend(cpu.map(|percent| Change::ProcessorSpeed { percent }));
     changes.extend(processors.map(|count| Change::Processors { count }));
     let question = WhatIfQuestion { changes, kind, number };
-    let invocation = Invocation::new(recording, output, move |recording, destination| {
-        run(recording, &question, format, destination)
+    let invocation = Invocation::new(recording, output, move |recording, destination| match (plan, limit) {
+        (Some(steps), _) => {
+            let ask = |session: &Session| session.what_if_plan(&question, steps);
+            run(recording, ask, text::what_if::plan::write, format, destination)
+        }
+        (None, true) => {
+            let ask = |session: &Session| session.what_if_limit(&question);
+            run(recording, ask, text::what_if::limit::write, format, destination)
+        }
+        (None, false) => {
+            run(recording, |session| session.what_if(&question), text::what_if::write, format, destination)
+        }
     });
     Ok(invocation.single_recording().text_if(format == PlainFormat::Text))
 }
@@ -47,18 +61,19 @@ fn parse_transition(text: &str) -> Result<(Option<TransitionKind>, Option<u32>),
     }
 }
 
-fn run(
+fn run<A: Document>(
     recording: Recording,
-    question: &WhatIfQuestion,
+    ask: impl FnOnce(&Session) -> Result<A, QueryError<WhatIfError>>,
+    write_text: impl FnOnce(&A, &mut dyn Write) -> io::Result<()>,
     format: PlainFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let (session, prediction) = super::query(recording, |session| session.what_if(question))?;
-    let prediction = prediction.map_err(Failure::from_query_error)?;
+    let (session, answer) = super::query(recording, ask)?;
+    let answer = answer.map_err(Failure::from_query_error)?;
     destination.write(|out| {
         match format {
-            PlainFormat::Text => text::what_if::write(&prediction, out)?,
-            PlainFormat::Json => json::document::write(&[session.provenance()?], &prediction, out)?,
+            PlainFormat::Text => write_text(&answer, out)?,
+            PlainFormat::Json => json::document::write(&[session.provenance()?], &answer, out)?,
         }
         Ok(())
     })

@@ -1,11 +1,16 @@
 //! The text report of `what-if`: the prediction in a sentence, the phases, and what the prediction rests on.
 
+pub mod limit;
+pub mod plan;
+
 use std::io::{self, Write};
 
 use anstyle::Style;
+use onoff_evidence::account_model::AccountSubjectKind;
 use onoff_sections::section::{self, Cell, Section};
+use onoff_what_if::bottleneck::Bottleneck;
 use onoff_what_if::changes::Change;
-use onoff_what_if::identity::PhaseIdentity;
+use onoff_what_if::identity::{Identity, PhaseIdentity};
 use onoff_what_if::prediction::{Assumption, Basis, MAX_UNKNOWN_PERCENT, NoPrediction, PredictedDuration, Prediction};
 
 use super::losses;
@@ -24,7 +29,7 @@ const MIN_SHOWN_NS: i64 = 1_000_000;
 pub fn write(prediction: &Prediction, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", headline(prediction))?;
     if let Some(reason) = prediction.no_prediction {
-        for line in reasons(prediction, reason) {
+        for line in reasons(&prediction.identity, prediction.unknown_percent, reason) {
             writeln!(out, "{DOUBT}{line}{DOUBT:#}")?;
         }
     }
@@ -43,7 +48,13 @@ pub fn write(prediction: &Prediction, out: &mut dyn Write) -> io::Result<()> {
         .build();
     section::text::write(&section, out)?;
     writeln!(out)?;
-    for line in foundation(prediction) {
+    if let Some(first) = prediction.bottleneck.as_ref().filter(|_| !prediction.changes.is_empty()) {
+        writeln!(out, "First culprit then: {}.", bottleneck(first))?;
+    }
+    for line in foundation(&prediction.identity, prediction.unknown_percent, prediction.uncertain_waits) {
+        writeln!(out, "{QUIET}{line}{QUIET:#}")?;
+    }
+    for line in assumptions(prediction) {
         writeln!(out, "{QUIET}{line}{QUIET:#}")?;
     }
     losses::write(&prediction.losses, out)
@@ -95,21 +106,20 @@ fn changes(changes: &[Change], basis: Basis) -> String {
 }
 
 /// Returns why there is no prediction, one line each.
-fn reasons(prediction: &Prediction, reason: NoPrediction) -> Vec<String> {
+fn reasons(identity: &Identity, unknown_percent: f64, reason: NoPrediction) -> Vec<String> {
     match reason {
         NoPrediction::IdentityFailed => {
             let mut lines = vec!["A replay without the change does not reproduce the recording:".to_owned()];
-            let missed = prediction.identity.phases.iter().filter(|phase| !phase.holds);
+            let missed = identity.phases.iter().filter(|phase| !phase.holds);
             lines.extend(missed.map(|phase| format!("  {}", missed_phase(phase))));
-            if prediction.identity.services_out_of_order > 0 {
-                lines
-                    .push(format!("  {} services started in another order", prediction.identity.services_out_of_order));
+            if identity.services_out_of_order > 0 {
+                lines.push(format!("  {} services started in another order", identity.services_out_of_order));
             }
             lines
         }
         NoPrediction::PathUnknown => vec![format!(
             "{} of the critical path is unknown; a prediction needs at most {}.",
-            percent(prediction.unknown_percent),
+            percent(unknown_percent),
             percent(MAX_UNKNOWN_PERCENT)
         )],
         NoPrediction::RangeTooWide => vec![
@@ -135,23 +145,27 @@ fn missed_phase(phase: &PhaseIdentity) -> String {
 }
 
 /// Returns what the prediction rests on, one line each.
-fn foundation(prediction: &Prediction) -> Vec<String> {
-    let error = prediction.identity.max_error_ns.map_or_else(
+fn foundation(identity: &Identity, unknown_percent: f64, uncertain_waits: u64) -> Vec<String> {
+    let error = identity.max_error_ns.map_or_else(
         || "misses the end of a phase".to_owned(),
         |error_ns| format!("reproduces every phase end within {}", duration(error_ns.max(MIN_SHOWN_NS))),
     );
-    let unknown = percent(prediction.unknown_percent);
     let mut lines = vec![
         format!("A replay without the change {error}."),
-        format!("Unknown share of the critical path: {unknown}."),
+        format!("Unknown share of the critical path: {}.", percent(unknown_percent)),
     ];
-    if let Some(error_ns) = prediction.identity.free_running_error_ns {
+    if let Some(error_ns) = identity.free_running_error_ns {
         let error = duration(error_ns.max(MIN_SHOWN_NS));
         lines.push(format!("With threads in the order in which they became ready: within {error}."));
     }
-    if prediction.basis == Basis::UnitTimes {
-        lines.push("Replayed unit by unit, from recorded times and the declared order.".to_owned());
+    if uncertain_waits > 0 {
+        lines.push(format!("The range replays {} with unknown end both ways.", counted(uncertain_waits, "wait")));
     }
+    lines
+}
+
+/// Returns what a prediction assumes, one line each.
+fn assumptions(prediction: &Prediction) -> Vec<&'static str> {
     let text = |assumption: &Assumption| match assumption {
         Assumption::UnitsCompeteWithinBounds => "Range: units do not affect each other, or share a processor or disk.",
         Assumption::DevicesFollowScan => "Assumed: devices appear as long after the scan for them as recorded.",
@@ -160,8 +174,22 @@ fn foundation(prediction: &Prediction) -> Vec<String> {
         }
         Assumption::RootWaitsForProbe => "Assumed: the root file system waits for the driver's devices.",
     };
-    lines.extend(prediction.assumptions.iter().map(|assumption| text(assumption).to_owned()));
-    lines
+    let basis = (prediction.basis == Basis::UnitTimes)
+        .then_some("Replayed unit by unit, from recorded times and the declared order.");
+    basis.into_iter().chain(prediction.assumptions.iter().map(text)).collect()
+}
+
+/// Names a subject and its time.
+fn bottleneck(bottleneck: &Bottleneck) -> String {
+    let kind = match bottleneck.kind {
+        AccountSubjectKind::Service => "service ",
+        AccountSubjectKind::Driver => "driver ",
+        AccountSubjectKind::Script => "script ",
+        AccountSubjectKind::Subscriber => "logon subscriber ",
+        _ => "",
+    };
+    let part = if bottleneck.is_system { ", part of the system" } else { "" };
+    format!("{kind}{}{part}, {}", printable(&bottleneck.name), duration(bottleneck.ns))
 }
 
 fn negated(range: &PredictedDuration) -> PredictedDuration {

@@ -34,6 +34,8 @@ use onoff_transitions::suspend::SuspendReport;
 use onoff_usage::storage::disk::DiskReport;
 use onoff_usage::storage::files::FileReport;
 use onoff_usage::storage::hard_faults::HardFaultReport;
+use onoff_what_if::limit::Limit;
+use onoff_what_if::plan::Plan;
 use onoff_what_if::prediction::Prediction;
 use serde::Serialize;
 
@@ -96,6 +98,8 @@ documents! {
     GateReport => "gate",
     WhyReport => "why",
     Prediction => "what_if",
+    Plan => "what_if_plan",
+    Limit => "what_if_limit",
     IoReport => "io",
     IoComparison => "io_comparison",
     PrefetchReport => "prefetch",
