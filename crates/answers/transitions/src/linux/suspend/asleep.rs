@@ -109,11 +109,15 @@ pub(super) fn halves(
 fn sleep_time(trace: &Trace, cycle: &Cycle, variant: Variant, measured: DerivedInterval) -> LinuxAsleep {
     let wake_value = cycle.value(trace, milestone::WAKE);
     let is_from_kernel = |row: &Milestone| is_logged(trace.text(row.event));
+    let is_from_clocks = |row: &Milestone| trace.text(row.event).starts_with("wall clock");
     let sleep_time = cycle.value(trace, milestone::POWER_SLEEP_TIME);
-    let kernel_ns = sleep_time.or(wake_value).filter(|(_, row)| is_from_kernel(row)).map(|(ns, _)| ns);
+    let kernel_ns = sleep_time
+        .filter(|(_, row)| !is_from_clocks(row))
+        .or(wake_value.filter(|(_, row)| is_from_kernel(row)))
+        .map(|(ns, _)| ns);
     let clock_gap_ns = wake_value
         .filter(|(_, row)| !is_from_kernel(row))
-        .or_else(|| sleep_time.filter(|(_, row)| !is_from_kernel(row)))
+        .or(sleep_time.filter(|(_, row)| is_from_clocks(row)))
         .map(|(ns, _)| ns);
     let axis_ns = measured.duration_ns.filter(|_| !stops_clock(variant));
     let (slept_ns, rule, certainty) = match (axis_ns, clock_gap_ns, kernel_ns) {
