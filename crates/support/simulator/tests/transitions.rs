@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use onoff_files::Options;
 use onoff_simulator::{
-    Activity, Milestone, Notification, PowerRequest, Scenario, ServiceStop, SimulatedRecording, Truth,
+    Activity, Milestone, Notification, PowerRequest, Scenario, ServiceStop, SimulatedRecording, TickDuration, Truth,
 };
 use onoff_trace::{ServiceChange, ServiceOutcome, TableSet, Trace};
 
@@ -370,4 +370,24 @@ fn wall_clock_includes_time_while_off() {
     let truth = scenario("sleep-slow-service").simulate().unwrap().truth;
     let [sleep, wake] = ["power.sleep", "power.wake"].map(|name| truth.transitions.milestone(name).unwrap().time_ns);
     assert_eq!(milliseconds(wake - sleep), 45_380);
+}
+
+/// Returns the trace of a scenario recorded with a clock of `ticks` of 100 ns.
+fn with_clock(name: &str, ticks: u64) -> Trace {
+    let mut scenario = scenario(name);
+    scenario.recording.clock_step = (ticks > 1).then_some(TickDuration(ticks));
+    simulate_scenario(&scenario).1
+}
+
+#[test]
+fn a_coarse_clock_does_not_split_a_sleep() {
+    for (name, expected) in
+        [("hibernate", 1), ("hibernate-recorded-after", 1), ("slow-sleep", 1), ("two-transitions", 2)]
+    {
+        for ticks in [1, 10_000, 156_250] {
+            let trace = with_clock(name, ticks);
+            let report = onoff_transitions::suspend::analyze(&trace, &Default::default()).unwrap();
+            assert_eq!(report.transitions.len(), expected, "{name}, clock of {ticks} ticks");
+        }
+    }
 }

@@ -181,12 +181,15 @@ enum Item {
 }
 
 impl Item {
-    /// Returns the order of items at the same time.
+    /// Returns the order of items at the same time. With a coarse clock, or one that stops during the sleep, the last
+    /// record of the suspend and the first of the resume have the same time.
     fn rank(&self) -> u8 {
         match self {
             Self::End => 0,
             Self::Transition(_) => 1,
-            _ => 2,
+            Self::Phase(name, _) if name.half() == Some(SuspendStage::Suspend) => 2,
+            Self::Milestone(Role::Suspend, _) => 2,
+            _ => 3,
         }
     }
 }
