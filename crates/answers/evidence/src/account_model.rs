@@ -340,8 +340,8 @@ pub struct FixFirst {
     pub cost_max_ns: Option<i64>,
     /// True if the cost is an upper bound, because the work ran in parallel with other work.
     pub is_upper_bound: bool,
-    /// Time on the critical path, ns; `None` if unknown.
-    pub path_ns: Option<i64>,
+    /// Measured time of the subject, ns: on the critical path, or beside it; `None` if unknown.
+    pub measured_ns: Option<i64>,
     pub certainty: Certainty,
     /// What was found, as a sentence without a full stop.
     pub title: String,
@@ -387,6 +387,6 @@ impl Culprit {
     pub fn is_about(&self, fix: &FixFirst) -> bool {
         self.entry.name == fix.name
             && fix.phase.as_deref() == Some(self.phase.as_str())
-            && fix.path_ns.or(fix.cost_ns).is_none_or(|ns| self.entry.ns == ns)
+            && fix.measured_ns.or(fix.cost_ns).is_none_or(|ns| self.entry.ns == ns)
     }
 }

@@ -382,7 +382,7 @@ impl Run {
     ) {
         let mut findings = self.diagnosis.findings.split_off(first);
         for finding in &mut findings {
-            finding.path_ns = finding.cost_ns.filter(|_| finding.cost_basis == CostBasis::CriticalPath);
+            finding.measured_ns = finding.cost_ns;
         }
         let parallel = |finding: &RuleFinding| self.longest_parallel(finding).map(|(_, name)| name.to_owned());
         let Outlook { combined, no_prediction } = predict(&mut findings, &parallel);
@@ -459,11 +459,11 @@ impl Run {
             .findings
             .iter()
             .filter(|finding| finding.code != TIME_ON_PATH)
-            .map(|finding| (finding.subject.name.clone(), finding.phase.clone(), finding.cost_ns))
+            .map(|finding| (finding.subject.name.clone(), finding.phase.clone(), finding.measured_ns))
             .collect();
         self.diagnosis.findings.retain(|finding| {
             let is_duplicate = |(name, phase, ns): &(String, Option<String>, Option<i64>)| {
-                *name == finding.subject.name && *phase == finding.phase && *ns == finding.cost_ns
+                *name == finding.subject.name && *phase == finding.phase && *ns == finding.measured_ns
             };
             finding.code != TIME_ON_PATH || !specific.iter().any(is_duplicate)
         });

@@ -114,8 +114,9 @@ pub struct RuleFinding {
     pub cost_max_ns: Option<i64>,
     /// How the cost was determined.
     pub cost_basis: CostBasis,
-    /// Time on the critical path, ns; `None` if unknown. Higher than the cost if other work ran at the same time.
-    pub path_ns: Option<i64>,
+    /// Measured time of the subject, ns: on the critical path, or beside it; `None` if unknown. Higher than a predicted
+    /// cost if other work ran at the same time.
+    pub measured_ns: Option<i64>,
     /// The predicted changes, as in `onoff what-if`; empty if the cost is not predicted.
     pub changes: Vec<Change>,
     pub certainty: Certainty,
@@ -146,7 +147,7 @@ impl RuleFinding {
             cost_ns: None,
             cost_min_ns: None,
             cost_max_ns: None,
-            path_ns: None,
+            measured_ns: None,
             changes: Vec::new(),
             cost_basis: CostBasis::Unknown,
             certainty: Certainty::Measured,
@@ -169,7 +170,7 @@ impl RuleFinding {
             cost_min_ns: self.cost_min_ns,
             cost_max_ns: self.cost_max_ns,
             is_upper_bound: self.cost_basis == CostBasis::AtMost,
-            path_ns: self.path_ns,
+            measured_ns: self.measured_ns,
             certainty: self.certainty,
             title: self.title.clone(),
         }

@@ -1,11 +1,13 @@
 //! What fixing each finding would save, predicted by a replay of the recorded work.
 
 use onoff_blame::waits::Waits;
-use onoff_trace::{SystemKind, Trace};
-use onoff_transitions::{Transition, TransitionKind};
+use onoff_evidence::significance::NOISE_NS;
+use onoff_trace::{Severity, SystemKind, TableName, Trace};
+use onoff_transitions::Transition;
+use onoff_what_if::bottleneck::Bottleneck;
 use onoff_what_if::changes::Change;
 use onoff_what_if::model::Model;
-use onoff_what_if::prediction::{NoPrediction, PredictedDuration, Prediction, Predictor, WhatIfError, predict_units};
+use onoff_what_if::prediction::{NoPrediction, PredictedDuration, Prediction, Predictor};
 use serde::Serialize;
 
 use crate::cost::CostBasis;
@@ -18,6 +20,8 @@ const MAX_PREDICTED: usize = 12;
 
 /// A removal that leaves more than half of the subject's time in place is not a prediction.
 const MIN_REMOVED_PART: i64 = 2;
+/// Widest range of a predicted cost, percent of the cost: 15 % up and down. A wider one says less than the measured time.
+const MAX_RANGE_PERCENT: i64 = 30;
 
 /// What all predicted changes together would bring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,6 +33,8 @@ pub struct CombinedSaving {
     pub saving: PredictedDuration,
     /// Duration of the transition with all changes.
     pub predicted: PredictedDuration,
+    /// What would then determine the duration; `None` if units were replayed.
+    pub bottleneck: Option<Bottleneck>,
     /// The phase that would then be the longest.
     pub longest_phase: String,
     /// Its predicted duration, ns.
@@ -74,14 +80,11 @@ impl<'w, 't> CostPredictions<'w, 't> {
         if predictable.is_empty() {
             return Outlook::default();
         }
-        let is_linux_boot = self.trace.system.kind == SystemKind::Linux && transition.kind == TransitionKind::Boot;
-        let has_switches = !self.trace.context_switches.is_empty();
-        if !has_switches && !is_linux_boot {
-            return Outlook::unknown("context switches were not recorded");
+        if let Some(reason) = self.obstacle(transition) {
+            return Outlook::unknown(reason);
         }
-        let model = has_switches.then(|| &*self.model.get_or_insert_with(|| Model::new(self.trace, self.waits)));
-        let threads = model.and_then(|model| Predictor::new(model, transition));
-        let mut replayer = Replayer { units: is_linux_boot.then_some((self.trace, transition)), threads };
+        let model = self.model.get_or_insert_with(|| Model::new(self.trace, self.waits));
+        let Some(mut predictor) = Predictor::new(model, transition) else { return Outlook::default() };
         predictable.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
         let mut combined: Vec<Change> = Vec::new();
         let mut add = |changes: Vec<Change>| {
@@ -92,33 +95,45 @@ impl<'w, 't> CostPredictions<'w, 't> {
             }
         };
         for finding in predictable.into_iter().take(MAX_PREDICTED) {
-            let (changes, prediction) = match predict_first(&mut replayer, changes(finding)) {
-                Ok(answer) => answer,
-                Err(WhatIfError::NoSwitches | WhatIfError::NoUnitOrder) => {
-                    return Outlook::unknown("neither context switches nor the order of units were recorded");
-                }
-                Err(_) => continue,
-            };
+            let Some((changes, prediction)) = predict_first(&mut predictor, changes(finding)) else { continue };
             match (prediction.no_prediction, prediction.saving) {
                 (Some(reason @ (NoPrediction::IdentityFailed | NoPrediction::PathUnknown)), _) => {
                     return Outlook::unknown(&reason_text(reason, &prediction));
                 }
-                (Some(NoPrediction::EndNotReached | NoPrediction::RangeTooWide), _) => {}
-                (None, Some(saving)) if removes_subject(finding, &changes, &prediction) => {
+                (None, Some(saving)) if is_reliable(finding, &changes, saving, &prediction) => {
                     set_cost(finding, &changes, saving, &prediction);
                     if let Some(other) = parallel(finding).filter(|_| is_shadowed(finding)) {
                         let both = [changes.as_slice(), &[Change::Without { name: other.clone() }]].concat();
-                        if let Some(text) = together(&mut replayer, &both, &other) {
+                        if let Some(text) = together(&mut predictor, &both, &other) {
                             finding.evidence.insert(1, FindingEvidence { time_ns: None, text });
                             add(both);
                         }
                     }
                     add(changes);
                 }
-                (None, _) => {}
+                _ => {}
             }
         }
-        Outlook { combined: combine(&mut replayer, combined), no_prediction: String::new() }
+        Outlook { combined: combine(&mut predictor, combined), no_prediction: String::new() }
+    }
+}
+
+impl CostPredictions<'_, '_> {
+    /// Returns why no change of the transition can be predicted, as a clause.
+    fn obstacle(&self, transition: &Transition) -> Option<&'static str> {
+        let needed = [TableName::ContextSwitches, TableName::ReadyThreads];
+        let mut losses = self.trace.losses.affecting(&needed);
+        if self.trace.context_switches.is_empty() {
+            Some("context switches were not recorded")
+        } else if self.trace.system.kind == SystemKind::Linux {
+            Some("on Linux, 'onoff what-if' predicts one change at a time")
+        } else if losses.any(|loss| loss.severity == Severity::Error) {
+            Some("context switches or ready-thread events were lost")
+        } else if transition.duration_ns().is_none() {
+            Some("the recording does not show the whole transition")
+        } else {
+            None
+        }
     }
 }
 
@@ -128,42 +143,14 @@ impl Outlook {
     }
 }
 
-/// Replays the units of a Linux boot, and threads for everything else, as `onoff what-if` does.
-struct Replayer<'m, 'w, 't> {
-    units: Option<(&'t Trace, &'m Transition)>,
-    /// `None` if no context switches were recorded.
-    threads: Option<Predictor<'m, 'w, 't>>,
-}
-
-impl Replayer<'_, '_, '_> {
-    fn predict(&mut self, changes: &[Change]) -> Result<Prediction, WhatIfError> {
-        let by_unit = self.units.map(|(trace, transition)| predict_units(trace, transition, changes));
-        match (by_unit, &mut self.threads) {
-            (Some(Ok(prediction)), _) => Ok(prediction),
-            // The order of units is unknown, or the name is that of a program.
-            (_, Some(threads)) => threads.predict(changes),
-            (Some(error), None) => error,
-            (None, None) => Err(WhatIfError::NoSwitches),
-        }
-    }
-}
-
 /// Predicts the first alternative that is possible. A part of the system, for example, cannot be removed.
-///
-/// # Errors
-/// No alternative is possible: the error of the first.
 fn predict_first(
-    replayer: &mut Replayer<'_, '_, '_>,
+    predictor: &mut Predictor<'_, '_, '_>,
     alternatives: Vec<Vec<Change>>,
-) -> Result<(Vec<Change>, Prediction), WhatIfError> {
-    let mut first_error = None;
-    for changes in alternatives {
-        match replayer.predict(&changes) {
-            Ok(prediction) => return Ok((changes, prediction)),
-            Err(error) => first_error = first_error.or(Some(error)),
-        }
-    }
-    Err(first_error.unwrap_or(WhatIfError::NoTransition))
+) -> Option<(Vec<Change>, Prediction)> {
+    alternatives
+        .into_iter()
+        .find_map(|changes| predictor.predict(&changes).ok().map(|prediction| (changes, prediction)))
 }
 
 /// Returns the changes that a finding's advice amounts to, best first; empty if no change of the model does.
@@ -178,6 +165,8 @@ fn changes(finding: &RuleFinding) -> Vec<Vec<Change>> {
     }
     let without = || names.iter().map(|name| Change::Without { name: name.clone() }).collect();
     match (finding.code, finding.subject.kind) {
+        // A replay does not know which thread a DPC delayed.
+        ("boot/long-dpc" | "suspend/long-dpc", _) => Vec::new(),
         ("boot/driver-start-not-pended" | "boot/driver-enumeration-not-pended", _) => {
             vec![vec![Change::Pend { driver: name() }], without()]
         }
@@ -211,27 +200,34 @@ fn set_cost(finding: &mut RuleFinding, changes: &[Change], saving: PredictedDura
     }
 }
 
-/// True unless the replay left most of the subject's time in place, which it then does not know how to remove.
-fn removes_subject(finding: &RuleFinding, changes: &[Change], prediction: &Prediction) -> bool {
-    let is_removal = changes.iter().all(|change| matches!(change, Change::Without { .. }));
+/// True if a prediction can replace the measured time of a finding.
+fn is_reliable(finding: &RuleFinding, changes: &[Change], saving: PredictedDuration, prediction: &Prediction) -> bool {
     let time_ns = finding.cost_ns.unwrap_or(0);
-    !is_removal || prediction.removed_ns.is_none_or(|removed_ns| removed_ns.saturating_mul(MIN_REMOVED_PART) >= time_ns)
+    // A replay that leaves most of the subject's time in place does not know how to remove it.
+    let is_removal = changes.iter().all(|change| matches!(change, Change::Without { .. }));
+    let removed_ns = prediction.removed_ns.unwrap_or(0);
+    let is_removed = !is_removal || removed_ns.saturating_mul(MIN_REMOVED_PART) >= time_ns;
+    let is_replayed = |name: &String| prediction.phases.iter().any(|phase| phase.phase == *name);
+    let max_width_ns = (saving.ns.max(0) / 100 * MAX_RANGE_PERCENT).max(NOISE_NS);
+    is_removed
+        && finding.phase.as_ref().is_none_or(is_replayed)
+        && saving.max_ns.saturating_sub(saving.min_ns) <= max_width_ns
 }
 
-/// True if fixing the finding saves less than half of its time on the critical path.
+/// True if fixing the finding saves less than half of its measured time.
 fn is_shadowed(finding: &RuleFinding) -> bool {
-    finding.cost_ns.zip(finding.path_ns).is_some_and(|(cost_ns, path_ns)| cost_ns.saturating_mul(2) < path_ns)
+    finding.cost_ns.zip(finding.measured_ns).is_some_and(|(cost_ns, ns)| cost_ns.saturating_mul(2) < ns)
 }
 
 /// Describes what the changes would save together with the removal of what ran at the same time.
-fn together(replayer: &mut Replayer<'_, '_, '_>, changes: &[Change], other: &str) -> Option<String> {
-    let prediction = replayer.predict(changes).ok()?;
+fn together(predictor: &mut Predictor<'_, '_, '_>, changes: &[Change], other: &str) -> Option<String> {
+    let prediction = predictor.predict(changes).ok()?;
     let (duration, saving) = (range(prediction.predicted?), time(prediction.saving?.ns));
     Some(format!("{other} took as long at the same time: without both, {duration} ({saving} less)"))
 }
 
 /// Predicts all changes together.
-fn combine(replayer: &mut Replayer<'_, '_, '_>, mut changes: Vec<Change>) -> Option<CombinedSaving> {
+fn combine(predictor: &mut Predictor<'_, '_, '_>, mut changes: Vec<Change>) -> Option<CombinedSaving> {
     if changes.len() < 2 {
         return None;
     }
@@ -249,13 +245,14 @@ fn combine(replayer: &mut Replayer<'_, '_, '_>, mut changes: Vec<Change>) -> Opt
         }
         _ => true,
     });
-    let prediction = replayer.predict(&changes).ok()?;
+    let prediction = predictor.predict(&changes).ok()?;
     let longest = prediction.phases.iter().max_by_key(|phase| phase.predicted.map(|predicted| predicted.ns))?;
     Some(CombinedSaving {
         changes,
         saving: prediction.saving?,
         predicted: prediction.predicted?,
         longest_phase: longest.phase.clone(),
+        bottleneck: prediction.bottleneck.clone(),
         longest_phase_ns: longest.predicted?.ns,
     })
 }

@@ -258,17 +258,24 @@ impl Builder<'_> {
                         (WakeCause::Thread(_), Some(signal)) => Segment::Await(signal),
                         (WakeCause::Disk(row), _) => match requests.get(row as usize) {
                             Some(&request) => Segment::AwaitDisk(request),
-                            None => Segment::Delay(ready - start),
+                            None => Segment::Delay(ready.saturating_sub(start).max(0)),
                         },
                         // A thread whose creator is unknown begins at its recorded time.
                         _ if index == 0 => Segment::Until(ready),
-                        (WakeCause::Timer(_), _) if !self.is_incomplete => Segment::Timer(ready - start),
-                        (WakeCause::Device(_), _) if !self.is_incomplete => Segment::Delay(ready - start),
+                        (WakeCause::Timer(_), _) if !self.is_incomplete => {
+                            Segment::Timer(ready.saturating_sub(start).max(0))
+                        }
+                        (WakeCause::Device(_), _) if !self.is_incomplete => {
+                            Segment::Delay(ready.saturating_sub(start).max(0))
+                        }
                         // With lost events, a thread may have ended the wait.
-                        _ => self.graph.external_wait(ExternalWait { delay_ns: ready - start, until_ns: ready }),
+                        _ => self.graph.external_wait(ExternalWait {
+                            delay_ns: ready.saturating_sub(start).max(0),
+                            until_ns: ready,
+                        }),
                     };
                     segments.push(TimedSegment { recorded_ns: start_ns, segment });
-                    let rest_ns = ready - self.clock.awake(cause_ns);
+                    let rest_ns = ready.saturating_sub(self.clock.awake(cause_ns));
                     if matches!(segment, Segment::Await(_) | Segment::AwaitDisk(_)) && rest_ns > 0 {
                         segments.push(TimedSegment { recorded_ns: cause_ns, segment: Segment::Delay(rest_ns) });
                     }
@@ -292,7 +299,7 @@ impl Builder<'_> {
         for action in actions {
             let time_ns = action.recorded_ns.clamp(from_ns, end_ns.max(from_ns));
             if time_ns > from_ns || !has_run {
-                let cpu_ns = self.clock.awake(time_ns) - self.clock.awake(from_ns);
+                let cpu_ns = self.clock.awake(time_ns).saturating_sub(self.clock.awake(from_ns)).max(0);
                 segments.push(TimedSegment { recorded_ns: from_ns, segment: Segment::Run { cpu_ns, priority } });
                 has_run = true;
                 from_ns = time_ns;
@@ -302,7 +309,7 @@ impl Builder<'_> {
             segments.push(TimedSegment { recorded_ns: action.recorded_ns, segment });
         }
         if from_ns < end_ns || !has_run {
-            let cpu_ns = end - self.clock.awake(from_ns);
+            let cpu_ns = end.saturating_sub(self.clock.awake(from_ns)).max(0);
             segments.push(TimedSegment { recorded_ns: from_ns, segment: Segment::Run { cpu_ns, priority } });
         }
     }

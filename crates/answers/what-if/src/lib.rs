@@ -25,6 +25,7 @@ use onoff_trace::TableSet;
 /// The tables that a prediction needs.
 pub const TABLES: TableSet = onoff_blame::waits::TABLES.union(onoff_transitions::tables(None));
 
+mod answer;
 mod barriers;
 pub mod bottleneck;
 pub mod build;

@@ -273,7 +273,7 @@ fn unique_bytes(mut ranges: Vec<(u64, u64)>) -> u64 {
     for (start, end) in ranges {
         let start = start.max(counted);
         if end > start {
-            bytes = bytes.saturating_add(end - start);
+            bytes = bytes.saturating_add(end.saturating_sub(start));
             counted = end;
         }
     }

@@ -60,16 +60,17 @@ impl Slices {
     fn add(&mut self, from_ns: i64, to_ns: i64) {
         let mut from_ns = from_ns.max(self.start_ns);
         while from_ns < to_ns {
-            let Ok(index) = usize::try_from((from_ns - self.start_ns) / self.slice_ns) else { return };
+            let Ok(index) = usize::try_from(from_ns.saturating_sub(self.start_ns) / self.slice_ns) else { return };
             if index >= MAX_SLICES {
                 return;
             }
             if self.busy_ns.len() <= index {
                 self.busy_ns.resize(index + 1, 0);
             }
-            let slice_end_ns = from_ns + self.slice_ns - (from_ns - self.start_ns) % self.slice_ns;
+            let rest_ns = self.slice_ns - from_ns.saturating_sub(self.start_ns) % self.slice_ns;
+            let slice_end_ns = from_ns.saturating_add(rest_ns);
             if let Some(sum) = self.busy_ns.get_mut(index) {
-                *sum += to_ns.min(slice_end_ns) - from_ns;
+                *sum = sum.saturating_add(to_ns.min(slice_end_ns).saturating_sub(from_ns));
             }
             from_ns = slice_end_ns;
         }

@@ -149,7 +149,7 @@ fn equal_units_in_parallel_save_together() {
     assert_eq!(assert_pair(&boot, &boot.without("slow.service"), without("slow.service")), 0);
     let both = ask(&boot.trace(), &[without("slow.service"), without("side.service")]).unwrap();
     let truth_ms = boot.end_ms() - boot.without("slow.service").without("side.service").end_ms();
-    // The barrier behind both has no other predecessor left; its start is then that of the loaded manager.
+    // The barrier behind both has no other predecessor left; it then starts with the loaded manager.
     let (likely_ms, ..) = saving_ms(&both);
     assert!((likely_ms - truth_ms).abs() <= 10, "{likely_ms} {truth_ms}");
 }

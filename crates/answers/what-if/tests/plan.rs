@@ -43,7 +43,7 @@ fn names(changes: &[Change]) -> Vec<&str> {
     names
 }
 
-/// Asserts that the predicted duration after the last step is that of the machine with the changes.
+/// Asserts that the predicted duration after the last step equals the duration of the machine with the changes.
 fn assert_truth(plan: &Plan, changed: &Scenario) {
     let truth_ns = measured_ns(&simulate(changed));
     let predicted_ns = plan.steps.last().unwrap().predicted.ns;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use onoff_simulator::Scenario;
 
-use crate::harness::Folder;
+use crate::harness::{Folder, words};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 
@@ -47,22 +47,6 @@ fn questions() -> Vec<Question> {
         }
     }
     questions
-}
-
-/// Splits a command line into words; keeps `'…'` and `"…"` together.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quote = None;
-    for character in line.chars() {
-        match quote {
-            Some(mark) if mark == character => quote = None,
-            Some(_) => words.last_mut().unwrap().push(character),
-            None if matches!(character, '\'' | '"') => quote = Some(character),
-            None if character == ' ' => words.push(String::new()),
-            None => words.last_mut().unwrap().push(character),
-        }
-    }
-    words
 }
 
 fn copy_sample(folder: &Folder, sample: &str, name: &str) {

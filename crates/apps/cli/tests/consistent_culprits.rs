@@ -42,11 +42,14 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, failures: &mut Ve
 
     // A phase shared by two transitions appears once.
     let findings = diagnosis["findings"].as_array().unwrap();
-    let finding = findings.iter().find(|finding| {
+    let of_transition = findings.iter().filter(|finding| {
         finding["phase"].is_string() && (finding["transition"] == transition || finding["phase"] == phase)
     });
-    let culprit = finding
-        .map(|finding| (finding["subject"]["name"].as_str(), finding["cost_ns"].as_i64(), finding["phase"].as_str()));
+    // Findings are in the order of what they save; the culprit is the one with the longest measured time.
+    let finding = of_transition.max_by_key(|finding| finding["measured_ns"].as_i64());
+    let culprit = finding.map(|finding| {
+        (finding["subject"]["name"].as_str(), finding["measured_ns"].as_i64(), finding["phase"].as_str())
+    });
     // A disk that is slow in every phase is one finding, whose evidence lists what waited for it in each phase.
     let kind = first["entry"]["kind"].as_str().unwrap();
     let is_disk_finding = |finding: &&Value| {
@@ -65,7 +68,7 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, failures: &mut Ve
     let names_culprit = |text: &str| text.lines().any(|line| line.contains(name) && line.contains(&duration_text));
     let text = folder.answer(&format!("{verb} boot.etl"));
     let fix = &report["fix_first"];
-    let is_first = (&fix["name"], &fix["phase"], &fix["cost_ns"]) == (&name.into(), &phase.into(), &ns.into());
+    let is_first = (&fix["name"], &fix["phase"], &fix["measured_ns"]) == (&name.into(), &phase.into(), &ns.into());
     // The verb may name another finding, or the same culprit over several phases, if that costs more.
     let fix_cost_text = Duration::from_ns(fix["cost_ns"].as_i64().unwrap_or_default()).to_string();
     let names_fix = text.contains(fix["title"].as_str().unwrap_or("?")) && text.contains(&fix_cost_text);

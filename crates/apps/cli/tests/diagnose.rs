@@ -75,7 +75,7 @@ fn first_finding_costs_injected_time() {
         let diagnosis = diagnosis(&name);
         let finding = &diagnosis["findings"][0];
         // What it saves may be less, if other work ran at the same time.
-        let cost_ns = finding["path_ns"].as_i64().or(finding["cost_ns"].as_i64()).unwrap();
+        let cost_ns = finding["measured_ns"].as_i64().or(finding["cost_ns"].as_i64()).unwrap();
         let actual = (finding["subject"]["name"].as_str(), finding["cost_basis"].as_str());
         let expected = (Some(cost.subject.as_str()), Some(cost.basis.as_str()));
         if actual != expected || (cost_ns - injected_cost_ns).abs() > cost.within_ms * MS {

@@ -106,7 +106,8 @@ fn predicts_linux_boots_by_unit() {
     let folder = unit_boot("");
     let text = folder.answer("what-if linux --without slow");
     // 40.1 s with the firmware; the unit takes 6 s, and the next one waits 10 ms for the manager.
-    assert!(text.starts_with("Without slow, the boot would take 34.1 s instead of 40.1 s: 6.01 s less."), "{text}");
+    let answer = "Without slow, the boot would take 34.1 s instead of 40.1 s: 6.01 s (0 s to 6.01 s) less.";
+    assert!(text.starts_with(answer), "{text}");
     assert!(text.contains("Replayed unit by unit") && text.contains("Assumed: devices appear"), "{text}");
     assert!(text.lines().skip(1).all(|line| line.chars().count() <= 80), "{text}");
     for change in ["--without slow", "--parallel slow.service", "--delay slow"] {
@@ -130,7 +131,9 @@ fn refuses_to_break_requirements_of_units() {
         assert_eq!(code, 2);
         assert!(message.contains("web.service requires slow.service"), "{message}");
     }
-    assert!(folder.answer("what-if linux --without web").starts_with("Without web, the boot would take"));
+    assert!(
+        folder.answer("what-if linux --without web").starts_with("Without web, the duration of the boot is not known")
+    );
 }
 
 #[test]

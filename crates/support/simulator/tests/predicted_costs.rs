@@ -49,13 +49,13 @@ fn cost_is_what_the_fix_saves() {
     assert_eq!(alpha.cost_basis, CostBasis::Predicted);
     assert_close(alpha.cost_ns.unwrap(), total_ns(&slow) - total_ns(&boot_with(&[("BetaAgent", 3_200)])));
     // It took much longer than it costs.
-    assert!(alpha.path_ns.unwrap() > 3 * alpha.cost_ns.unwrap(), "{alpha:#?}");
+    assert!(alpha.measured_ns.unwrap() > 3 * alpha.cost_ns.unwrap(), "{alpha:#?}");
     assert!(alpha.evidence[0].text.starts_with("replayed "), "{alpha:#?}");
     let alone = boot_with(&[("AlphaAgent", 4_000)]);
     let diagnosis = self::diagnosis(&alone);
     let alpha = about(&diagnosis, "AlphaAgent");
     assert_close(alpha.cost_ns.unwrap(), total_ns(&alone) - total_ns(&boot_with(&[])));
-    assert_close(alpha.cost_ns.unwrap(), alpha.path_ns.unwrap());
+    assert_close(alpha.cost_ns.unwrap(), alpha.measured_ns.unwrap());
 }
 
 #[test]

@@ -105,7 +105,7 @@ impl<'a> Attribution<'a> {
         self.subjects.iter().find(|subject| subject.indexes.contains(&index))
     }
 
-    /// Returns the index that stands for a subject in all phases: that of its longest entry.
+    /// Returns the index that stands for a subject in all phases: the index of its longest entry.
     fn subject_index(&self, index: EntryIndex) -> EntryIndex {
         self.subject_total(index).and_then(|subject| subject.indexes.first().copied()).unwrap_or(index)
     }
@@ -252,7 +252,7 @@ impl<'a> Attribution<'a> {
             .is_some_and(|index| entry_indexes.contains(&self.subject_index(index)));
         let entries: Vec<&AccountEntry> = match entry_indexes.as_slice() {
             [index] => self.total_entry(*index).into_iter().collect(),
-            // The sum of a chain is that of one phase.
+            // The sum of a chain covers one phase.
             indexes => indexes.iter().filter_map(|&index| self.entry(index)).collect(),
         };
         let names_host = finding.subject.kind == FindingSubjectKind::Process

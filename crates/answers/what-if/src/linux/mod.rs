@@ -13,11 +13,11 @@ use onoff_evidence::phase_name::{PhaseName, SETTLING_PHASES};
 use onoff_trace::Trace;
 use onoff_transitions::{Transition, TransitionKind};
 
-use crate::changes::Change;
-use crate::identity::{Identity, PhaseIdentity, is_within_tolerance};
-use crate::prediction::{
+use crate::answer::{
     Assumption, Basis, MAX_UNKNOWN_PERCENT, NoPrediction, PredictedDuration, PredictedPhase, Prediction, WhatIfError,
 };
+use crate::changes::Change;
+use crate::identity::{Identity, PhaseIdentity, is_within_tolerance};
 use crate::replay::ExternalRule;
 use graph::UnitGraph;
 use replay::{Competition, Effect, Rules, UnitTimes, replay};
@@ -156,7 +156,8 @@ fn identity(transition: &Transition, graph: &UnitGraph, bases: &[UnitTimes]) -> 
             measured_end_ns,
             replayed_end_ns,
             error_ns,
-            holds: error_ns.is_some_and(|error_ns| is_within_tolerance(error_ns, measured_end_ns - start_ns)),
+            holds: error_ns
+                .is_some_and(|error_ns| is_within_tolerance(error_ns, measured_end_ns.saturating_sub(start_ns))),
         }
     };
     let fixed = transition.phases.iter().filter(|phase| phase.end_ns.is_some_and(|end_ns| end_ns <= start_ns));
@@ -176,7 +177,8 @@ fn identity(transition: &Transition, graph: &UnitGraph, bases: &[UnitTimes]) -> 
                 out_of_order += 1;
                 continue;
             };
-            let is_late = !is_within_tolerance(end_ns.saturating_sub(node.end_ns), node.end_ns - start_ns);
+            let is_late =
+                !is_within_tolerance(end_ns.saturating_sub(node.end_ns), node.end_ns.saturating_sub(start_ns));
             out_of_order += u64::from(is_late || replayed_ns < latest_ns.saturating_sub(MAX_ORDER_GAP_NS));
             latest_ns = latest_ns.max(replayed_ns);
         }

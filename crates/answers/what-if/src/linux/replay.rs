@@ -76,7 +76,7 @@ fn work(graph: &UnitGraph, effect: &Effect, competition: Competition) -> Vec<f64
     let mut progress: HashMap<i64, f64> = HashMap::with_capacity(changes.len());
     let (mut done, mut active, mut last_ns) = (0.0, 0_i64, graph.user_space_ns);
     for (time_ns, change) in changes {
-        done += (time_ns - last_ns) as f64 * rate(active);
+        done += time_ns.saturating_sub(last_ns) as f64 * rate(active);
         last_ns = time_ns;
         active += change;
         progress.insert(time_ns, done);
@@ -86,7 +86,7 @@ fn work(graph: &UnitGraph, effect: &Effect, competition: Competition) -> Vec<f64
     nodes
         .map(|(index, node)| match shares(index, node) {
             true => progress_at(node.end_ns) - progress_at(node.start_ns),
-            false => (node.end_ns - node.start_ns) as f64,
+            false => node.end_ns.saturating_sub(node.start_ns) as f64,
         })
         .collect()
 }

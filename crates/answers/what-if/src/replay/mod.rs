@@ -18,6 +18,10 @@ const PRIORITIES: usize = 128;
 /// Time of a signal that was not set.
 pub const NEVER: i64 = i64::MAX;
 const NONE: u32 = u32::MAX;
+/// Maximum number of events for each segment.
+const MAX_EVENTS_PER_SEGMENT: u64 = 4;
+/// Maximum number of times that equal threads take turns: 2 hours of processor time at 15 ms.
+const MAX_SLICES: u64 = 500_000;
 
 /// How external waits are replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +120,7 @@ impl TaskState {
 
     /// Counts processor time of the current run.
     fn advance(&mut self, used_ns: i64) {
-        self.remaining_ns = (self.remaining_ns - used_ns).max(0);
+        self.remaining_ns = self.remaining_ns.saturating_sub(used_ns).max(0);
         self.recorded_ns = self.recorded_ns.saturating_add(used_ns);
     }
 
@@ -202,8 +206,12 @@ pub fn replay(graph: &Graph, machine: Machine) -> Replay {
 }
 
 impl Simulation<'_> {
+    /// Runs until nothing happens any more. Damaged recordings have work for centuries, so the number of events is
+    /// bounded; the phases that have not ended by then do not end.
     fn run(&mut self) {
-        loop {
+        let segments: u64 = self.graph.tasks.iter().map(|task| task.segments.len() as u64).sum();
+        let max_events = segments.saturating_mul(MAX_EVENTS_PER_SEGMENT).saturating_add(MAX_SLICES);
+        for _ in 0..max_events {
             while let Some(task) = self.runnable.pop_front() {
                 self.advance(task);
             }

@@ -158,7 +158,7 @@ impl Simulation<'_> {
         if is_load && self.loads_from_ns < now_ns {
             self.replay.cpu_loads.push((since_ns.max(self.loads_from_ns), now_ns));
         }
-        now_ns - since_ns
+        now_ns.saturating_sub(since_ns)
     }
 
     /// Takes a processor from its task, which keeps the rest of its run. Returns the task.

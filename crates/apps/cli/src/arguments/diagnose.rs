@@ -21,8 +21,9 @@ Examples:
   onoff diagnose --list                    every rule
   onoff diagnose --explain boot/driver-start-not-pended
 
-The cost of a finding is the time the critical path lost to it; '≤' marks an upper bound: the \
-work ran in parallel with the critical path, which may not have waited for it. A service, driver, \
+The cost of a finding is what fixing it alone would save, predicted by a replay of the recording \
+as in 'onoff what-if'. Where no replay is possible, it is the time the critical path lost to it, \
+and '≤' marks an upper bound: the work ran in parallel with the critical path. A service, driver, \
 program, script or unit is reported from 5 % of the transition on (at least 300 ms, at most 1 s), \
 its times in all phases added. The report ends \
 with the rules that could not be checked, and what to record for them.

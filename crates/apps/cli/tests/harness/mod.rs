@@ -140,3 +140,19 @@ impl Folder {
         folder
     }
 }
+
+/// Splits a command line into words; keeps `'…'` and `"…"` together.
+pub fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for character in line.chars() {
+        match quote {
+            Some(mark) if mark == character => quote = None,
+            Some(_) => words.last_mut().unwrap().push(character),
+            None if matches!(character, '\'' | '"') => quote = Some(character),
+            None if character == ' ' => words.push(String::new()),
+            None => words.last_mut().unwrap().push(character),
+        }
+    }
+    words
+}

@@ -15,7 +15,7 @@ pub(super) const TERMS: &[Entry] = &[
     Entry::new("cold boot", "A boot from power-off with a full start of the kernel, as opposed to a fast startup or a resume.").also(&["cold"]),
     Entry::new("host process", "On Windows, the process that services run in, often svchost.exe. As a column: the time until that process was running.").also(&["container"]),
     Entry::new("context switch", "A CPU stops running one thread and starts running another. Together with ready-thread events, context switches show which thread waited for which.").also(&["CSwitch"]),
-    Entry::new("cost", "The time that something added to the critical path. Without it, the transition would have been that much shorter, unless other work takes its place."),
+    Entry::new("cost", "What fixing a finding alone would save, predicted by a replay of the recording. Where no replay is possible, the time that the subject added to the critical path; other work may then take its place."),
     Entry::new("critical path", "The chain of waits and work that determined the duration of a transition, followed backwards from its end, thread by thread. Work off the critical path can take long without any cost.").also(&["main path", "path"]),
     Entry::new("culprit", "The subject that accounts for most of the time of a phase."),
     Entry::new("DPC", "Deferred procedure call: work that an interrupt routine of a driver postpones until immediately after the interrupt. It delays the thread that was running there.").also(&["deferred procedure call"]),

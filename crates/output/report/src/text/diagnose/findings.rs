@@ -70,12 +70,17 @@ fn write_outlook(transition: &DiagnosedTransition, has_several: bool, out: &mut 
     let text = if let Some(combined) = &transition.combined_saving {
         let range = range(Some(combined.saving.min_ns), Some(combined.saving.max_ns));
         let range = range.map_or_else(String::new, |range| format!(" ({range})"));
+        let next = match &combined.bottleneck {
+            Some(bottleneck) => format!("{} ({}) would then take the most", bottleneck.name, duration(bottleneck.ns)),
+            None => {
+                let phase_ns = duration(combined.longest_phase_ns);
+                format!("{} ({phase_ns}) would then be the longest phase", combined.longest_phase)
+            }
+        };
         format!(
-            "{prefix}The {} that were replayed would save {}{range} together; {} ({}) would then be the longest phase.",
+            "{prefix}The {} that were replayed would save {}{range} together; {next}.",
             counted(combined.changes.len() as u64, "change"),
             duration(combined.saving.ns),
-            combined.longest_phase,
-            duration(combined.longest_phase_ns)
         )
     } else if transition.no_prediction.is_empty() {
         return Ok(());
@@ -83,7 +88,7 @@ fn write_outlook(transition: &DiagnosedTransition, has_several: bool, out: &mut 
         format!("{prefix}Costs are times on the critical path, not predicted savings: {}.", transition.no_prediction)
     };
     for line in wrapped(&text, remaining_cells(2, 96)) {
-        writeln!(out, "  {QUIET}{line}{QUIET:#}")?;
+        writeln!(out, "  {QUIET}{}{QUIET:#}", printable(&line))?;
     }
     Ok(())
 }
