@@ -33,7 +33,7 @@ pub struct CombinedSaving {
     pub saving: PredictedDuration,
     /// Duration of the transition with all changes.
     pub predicted: PredictedDuration,
-    /// What would then determine the duration; `None` if units were replayed.
+    /// What would then determine the duration; `None` if no subject does.
     pub bottleneck: Option<Bottleneck>,
     /// The phase that would then be the longest.
     pub longest_phase: String,
@@ -68,7 +68,7 @@ impl<'w, 't> CostPredictions<'w, 't> {
 
     /// Replaces the costs of findings about one transition with predictions where the recording allows them.
     ///
-    /// `parallel` names what was active for most of the time of a finding's subject, if something was.
+    /// `parallel` names what was active for longest at the same time as a finding's subject.
     pub(crate) fn apply(
         &mut self,
         transition: &Transition,
@@ -104,7 +104,7 @@ impl<'w, 't> CostPredictions<'w, 't> {
                     set_cost(finding, &changes, saving, &prediction);
                     if let Some(other) = parallel(finding).filter(|_| is_shadowed(finding)) {
                         let both = [changes.as_slice(), &[Change::Without { name: other.clone() }]].concat();
-                        if let Some(text) = together(&mut predictor, &both, &other) {
+                        if let Some(text) = together(&mut predictor, &both, &other, saving.ns) {
                             finding.evidence.insert(1, FindingEvidence { time_ns: None, text });
                             add(both);
                         }
@@ -219,10 +219,15 @@ fn is_shadowed(finding: &RuleFinding) -> bool {
     finding.cost_ns.zip(finding.measured_ns).is_some_and(|(cost_ns, ns)| cost_ns.saturating_mul(2) < ns)
 }
 
-/// Describes what the changes would save together with the removal of what ran at the same time.
-fn together(predictor: &mut Predictor<'_, '_, '_>, changes: &[Change], other: &str) -> Option<String> {
+/// Describes what the changes would save together with the removal of `other`, which was active at the same time.
+/// Returns `None` if that saves no more than `alone_ns`, so that something else is in the way.
+fn together(predictor: &mut Predictor<'_, '_, '_>, changes: &[Change], other: &str, alone_ns: i64) -> Option<String> {
     let prediction = predictor.predict(changes).ok()?;
-    let (duration, saving) = (range(prediction.predicted?), time(prediction.saving?.ns));
+    let saving_ns = prediction.saving?.ns;
+    if saving_ns.saturating_sub(alone_ns) < NOISE_NS {
+        return None;
+    }
+    let (duration, saving) = (range(prediction.predicted?), time(saving_ns));
     Some(format!("{other} took as long at the same time: without both, {duration} ({saving} less)"))
 }
 
@@ -257,21 +262,14 @@ fn combine(predictor: &mut Predictor<'_, '_, '_>, mut changes: Vec<Change>) -> O
     })
 }
 
-/// Describes changes as a phrase, e.g. `without A and B`.
-fn phrase(changes: &[Change]) -> String {
-    let without: Vec<&str> = changes
-        .iter()
-        .filter_map(|change| match change {
-            Change::Without { name } => Some(name.as_str()),
-            _ => None,
-        })
-        .collect();
-    match (changes.first(), without.as_slice()) {
-        (Some(Change::Pend { .. }), _) => "with its requests pended".to_owned(),
-        (Some(Change::Ungroup { .. }), _) => "without the wait for its group".to_owned(),
-        (Some(Change::Delay { .. }), _) => "with its start after the desktop".to_owned(),
-        (_, [_]) => "without it".to_owned(),
-        _ => "without them".to_owned(),
+/// Describes the changes of a finding as a phrase.
+const fn phrase(changes: &[Change]) -> &'static str {
+    match changes {
+        [Change::Pend { .. }, ..] => "with its requests pended",
+        [Change::Ungroup { .. }, ..] => "without the wait for its group",
+        [Change::Delay { .. }, ..] => "with its start after the desktop",
+        [_] => "without it",
+        _ => "without them",
     }
 }
 
@@ -280,16 +278,13 @@ fn range(duration: PredictedDuration) -> String {
     if min == max { min } else { format!("{min} to {max}") }
 }
 
+/// Says why nothing about the transition can be predicted, as a clause.
 fn reason_text(reason: NoPrediction, prediction: &Prediction) -> String {
-    match reason {
-        NoPrediction::IdentityFailed => match prediction.identity.max_error_ns {
-            Some(error_ns) => {
-                format!("a replay without a change ends a phase up to {} early or late", time(error_ns))
-            }
-            None => "a replay without a change does not end".to_owned(),
-        },
-        NoPrediction::PathUnknown => format!("{:.0} % of the critical path is unknown", prediction.unknown_percent),
-        NoPrediction::EndNotReached => "a replay does not end".to_owned(),
-        NoPrediction::RangeTooWide => "the range is too wide".to_owned(),
+    match (reason, prediction.identity.max_error_ns) {
+        (NoPrediction::PathUnknown, _) => {
+            format!("{:.0} % of the critical path is unknown", prediction.unknown_percent)
+        }
+        (_, Some(error_ns)) => format!("a replay without a change ends a phase up to {} early or late", time(error_ns)),
+        (_, None) => "a replay without a change does not end".to_owned(),
     }
 }

@@ -181,12 +181,16 @@ impl<'a, 'w, 't> Shares<'a, 'w, 't> {
         Some(self.graph.tasks.get(task as usize)?.segments.get(segment as usize)?.segment)
     }
 
-    /// Adds the time for which a task waited for a processor to the tasks that ran meanwhile, in equal parts.
-    fn add_occupants(&mut self, task: u32, segment: u32, from_ns: i64, to_ns: i64) {
-        let log = self.log();
-        let mut occupied: Vec<(u32, u32, i64)> = Vec::new();
+    /// Returns the selected tasks and segments that ran in an interval, each with its time, and the sum, ns.
+    fn runs_between(
+        &self,
+        from_ns: i64,
+        to_ns: i64,
+        is_selected: impl Fn(u32, u32) -> bool,
+    ) -> (Vec<(u32, u32, i64)>, i64) {
+        let mut selected: Vec<(u32, u32, i64)> = Vec::new();
         let mut total_ns = 0_i64;
-        for runs in &log.runs {
+        for runs in &self.log().runs {
             let first = runs.partition_point(|run| run.end_ns <= from_ns);
             let mut start_ns = first.checked_sub(1).and_then(|index| runs.get(index)).map_or(0, |run| run.end_ns);
             for run in runs.get(first..).unwrap_or_default() {
@@ -194,13 +198,19 @@ impl<'a, 'w, 't> Shares<'a, 'w, 't> {
                     break;
                 }
                 let ns = run.end_ns.min(to_ns).saturating_sub(start_ns.max(from_ns));
-                if run.task != u32::MAX {
-                    occupied.push((run.task, run.segment, ns));
+                if run.task != u32::MAX && is_selected(run.task, run.segment) {
+                    selected.push((run.task, run.segment, ns));
                     total_ns = total_ns.saturating_add(ns);
                 }
                 start_ns = run.end_ns;
             }
         }
+        (selected, total_ns)
+    }
+
+    /// Adds the time for which a task waited for a processor to the tasks that ran meanwhile, in equal parts.
+    fn add_occupants(&mut self, task: u32, segment: u32, from_ns: i64, to_ns: i64) {
+        let (occupied, total_ns) = self.runs_between(from_ns, to_ns, |_, _| true);
         self.divide(&occupied, total_ns, to_ns.saturating_sub(from_ns));
         if total_ns == 0 {
             self.add(task, segment, to_ns.saturating_sub(from_ns));
@@ -239,32 +249,15 @@ impl<'a, 'w, 't> Shares<'a, 'w, 't> {
 
     /// Adds a phase that ends when the computer is idle: its time without required idle time, divided by the load.
     pub(crate) fn add_settling(&mut self, interval: &SettlingInterval) {
-        let log = self.log();
         let (from_ns, to_ns) = (interval.start_ns, interval.end_ns);
-        let mut loads: Vec<(u32, u32, i64)> = Vec::new();
-        let mut total_ns = 0_i64;
-        for runs in &log.runs {
-            let first = runs.partition_point(|run| run.end_ns <= from_ns);
-            let mut start_ns = first.checked_sub(1).and_then(|index| runs.get(index)).map_or(0, |run| run.end_ns);
-            for run in runs.get(first..).unwrap_or_default() {
-                if start_ns >= to_ns {
-                    break;
-                }
-                let ns = run.end_ns.min(to_ns).saturating_sub(start_ns.max(from_ns));
-                if run.task != u32::MAX && self.is_load(run.task, run.segment) {
-                    loads.push((run.task, run.segment, ns));
-                    total_ns = total_ns.saturating_add(ns);
-                }
-                start_ns = run.end_ns;
-            }
-        }
-        for services in &log.services {
+        let (mut loads, mut total_ns) = self.runs_between(from_ns, to_ns, |task, segment| self.is_load(task, segment));
+        for services in &self.log().services {
             let first = services.partition_point(|service| service.start_ns < from_ns);
             for service in services.get(first..).unwrap_or_default() {
                 let is_low =
                     self.graph.requests.get(service.request as usize).is_some_and(|request| request.is_low_priority);
                 let ns = service.end_ns.min(to_ns).saturating_sub(service.start_ns);
-                if let Some(by) = log.issuers.get(service.request as usize).filter(|_| ns > 0 && !is_low) {
+                if let Some(by) = self.log().issuers.get(service.request as usize).filter(|_| ns > 0 && !is_low) {
                     loads.push((by.task, by.segment, ns));
                     total_ns = total_ns.saturating_add(ns);
                 }

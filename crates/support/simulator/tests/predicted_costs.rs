@@ -6,7 +6,7 @@ use onoff_simulator::Scenario;
 use onoff_trace::Trace;
 use onoff_transitions::{TransitionOptions, find_all};
 
-use crate::accounts::simulate;
+use crate::accounts::{simulate, simulate_named};
 
 const MS: i64 = 1_000_000;
 
@@ -79,4 +79,17 @@ fn cost_without_context_switches_is_time_on_the_path() {
     let boot = &diagnosis.transitions[0];
     assert_eq!(boot.combined_saving, None);
     assert_eq!(boot.no_prediction, "context switches were not recorded");
+}
+
+#[test]
+fn recordings_that_a_replay_cannot_trust_keep_measured_costs() {
+    for (scenario, reason) in [
+        ("lost-events", "context switches or ready-thread events were lost"),
+        ("never-idle", "the recording does not show the whole transition"),
+    ] {
+        let diagnosis = diagnosis(&simulate_named(scenario).0);
+        assert!(!diagnosis.findings.is_empty(), "{scenario}");
+        assert!(diagnosis.findings.iter().all(|finding| finding.cost_ns == finding.measured_ns), "{scenario}");
+        assert_eq!(diagnosis.transitions[0].no_prediction, reason, "{scenario}");
+    }
 }
