@@ -43,6 +43,9 @@ const RULES: &[Rule] = &[
     (KERNEL_POWER, 29, None, Kind::ServiceResume, Service("Name")),
 ];
 
+/// Bounds the comparisons for a damaged recording in which many ends have one time.
+const MAX_EARLY_ENDS: usize = 64;
+
 /// The key shared by a start event and its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
@@ -51,10 +54,21 @@ enum Key {
     Sender(Option<u32>),
 }
 
+/// An end that was read before its start.
+#[derive(Debug)]
+struct EarlyEnd {
+    kind: NotificationKind,
+    keys: [Option<Key>; 2],
+    time_ns: i64,
+    status: Option<u32>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct NotificationTracker {
     rows: Vec<Notification>,
     in_flight: HashMap<(NotificationKind, Key), Vec<usize>>,
+    /// Ends without a start, all with the time of the latest event: events with the same time may be out of order.
+    early_ends: Vec<EarlyEnd>,
     unmatched: u64,
 }
 
@@ -77,18 +91,37 @@ impl NotificationTracker {
             Service(field) => event.text(field, texts).map(Key::Text),
         };
         let sender = Key::Sender(event.thread_id());
+        let keys = [Some(sender), key];
+        self.early_ends.retain(|end| end.time_ns == event.time_ns());
         if RULES.iter().any(|&(provider, begin, ..)| event.is((provider, begin))) {
-            self.begin(event, kind, recipient, [Some(sender), key], texts);
+            self.begin(event, kind, recipient, keys, texts);
         } else {
+            let status = STATUSES.iter().find_map(|field| event.number32(field));
             let index = key.and_then(|key| self.take_open(kind, key)).or_else(|| self.take_open(kind, sender));
             match index.and_then(|index| self.rows.get_mut(index)) {
                 Some(row) => {
                     row.end_ns = Some(event.time_ns());
-                    row.status = STATUSES.iter().find_map(|field| event.number32(field));
+                    row.status = status;
                 }
-                None => self.unmatched += 1,
+                None => {
+                    self.unmatched += 1;
+                    if self.early_ends.len() < MAX_EARLY_ENDS {
+                        self.early_ends.push(EarlyEnd { kind, keys, time_ns: event.time_ns(), status });
+                    }
+                }
             }
         }
+    }
+
+    /// Removes and returns the end of a notification that starts now, if it was read before its start.
+    fn take_early_end(&mut self, kind: NotificationKind, keys: [Option<Key>; 2]) -> Option<EarlyEnd> {
+        let [sender, key] = keys;
+        let index = self.early_ends.iter().position(|end| {
+            let [end_sender, end_key] = end.keys;
+            end.kind == kind && if key.is_some() && end_key.is_some() { end_key == key } else { end_sender == sender }
+        })?;
+        self.unmatched = self.unmatched.saturating_sub(1);
+        Some(self.early_ends.swap_remove(index))
     }
 
     fn begin(
@@ -104,6 +137,7 @@ impl NotificationTracker {
             Thread(_) => event.number32("ProcessId"),
             _ => None,
         };
+        let early_end = self.take_early_end(kind, keys);
         for key in keys.into_iter().flatten() {
             self.in_flight.entry((kind, key)).or_default().push(self.rows.len());
         }
@@ -120,6 +154,8 @@ impl NotificationTracker {
             },
             sender_pid: event.process_id(),
             sender_tid: event.thread_id(),
+            end_ns: early_end.as_ref().map(|end| end.time_ns),
+            status: early_end.and_then(|end| end.status),
             event: event.label(texts),
             ..Notification::UNKNOWN
         });

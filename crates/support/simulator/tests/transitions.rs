@@ -8,6 +8,7 @@ use onoff_simulator::{
     Activity, Milestone, Notification, PowerRequest, Scenario, ServiceStop, SimulatedRecording, TickDuration, Truth,
 };
 use onoff_trace::{ServiceChange, ServiceOutcome, TableSet, Trace};
+use onoff_transitions::shutdown::ProgramKind;
 
 fn scenario(name: &str) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(format!("{name}.toml"));
@@ -377,6 +378,37 @@ fn with_clock(name: &str, ticks: u64) -> Trace {
     let mut scenario = scenario(name);
     scenario.recording.clock_step = (ticks > 1).then_some(TickDuration(ticks));
     simulate_scenario(&scenario).1
+}
+
+#[test]
+fn a_coarse_clock_moves_no_request_to_another_application() {
+    type Application = (String, ProgramKind, bool, usize, usize);
+    let applications = |name: &str, ticks| -> Vec<Application> {
+        let trace = with_clock(name, ticks);
+        let sessions = onoff_transitions::shutdown::analyze(&trace, &Default::default()).unwrap().details.sessions;
+        let applications = sessions.into_iter().flat_map(|session| session.applications);
+        let mut rows: Vec<Application> = applications
+            .map(|row| {
+                let details = row.details;
+                (row.name, details.program, details.terminated, details.time_outs.len(), details.threads.len())
+            })
+            .collect();
+        // The order of applications with the same time is not defined.
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        rows
+    };
+    for name in ["shutdown-slow-console", "shutdown-hung-window", "slow-shutdown", "shutdown-closes-late"] {
+        let expected = applications(name, 1);
+        for ticks in [10_000, 156_250] {
+            assert_eq!(applications(name, ticks), expected, "{name}");
+        }
+    }
+    // The console program timed out and was terminated; the others responded.
+    let slow_console = applications("shutdown-slow-console", 156_250);
+    let timed_out: Vec<(&str, bool)> = slow_console.iter().map(|row| (row.0.as_str(), row.2 && row.3 == 1)).collect();
+    let expected =
+        [("notepad.exe", false), ("services.exe", false), ("slow_shutdown.exe", true), ("taskhost.exe", false)];
+    assert_eq!(timed_out, expected);
 }
 
 #[test]

@@ -41,13 +41,18 @@ enum Recipient {
     NotifiedBy(Option<u32>, Option<u32>),
 }
 
+/// A row with its index in the table, which is in the order of events, also of those with the same time.
+type IndexedRow = (usize, Notification);
+
 /// Rows of one kind by recipient, ordered by start.
-type ByRecipient = HashMap<Recipient, Vec<Notification>>;
+type ByRecipient = HashMap<Recipient, Vec<IndexedRow>>;
 
 /// The rows from which a session's applications are built.
 struct Rows {
     /// Notified applications, ordered by start.
-    applications: Vec<Notification>,
+    applications: Vec<IndexedRow>,
+    /// Row indexes of the notified applications by process and by sender, in ascending order.
+    application_indexes: HashMap<Recipient, Vec<usize>>,
     /// Requests to GUI threads.
     threads: ByRecipient,
     /// Terminations of processes.
@@ -56,27 +61,86 @@ struct Rows {
 
 impl Rows {
     fn from_trace(trace: &Trace, from_ns: i64) -> Self {
-        let rows = |kind: NotificationKind| -> Vec<Notification> {
-            let mut rows: Vec<Notification> =
-                trace.notifications.iter().filter(|row| row.kind == kind && row.start_ns >= from_ns).collect();
-            rows.sort_by_key(|row| row.start_ns);
+        let rows = |kind: NotificationKind| -> Vec<IndexedRow> {
+            let is_selected = |(_, row): &IndexedRow| row.kind == kind && row.start_ns >= from_ns;
+            let mut rows: Vec<IndexedRow> = trace.notifications.iter().enumerate().filter(is_selected).collect();
+            rows.sort_by_key(|(_, row)| row.start_ns);
             rows
         };
         let by_recipient = |kind| {
             let mut groups = ByRecipient::new();
-            for row in rows(kind) {
+            for (index, row) in rows(kind) {
                 let recipient =
                     row.pid.map_or(Recipient::NotifiedBy(row.sender_pid, row.sender_tid), Recipient::Process);
-                groups.entry(recipient).or_default().push(row);
+                groups.entry(recipient).or_default().push((index, row));
             }
             groups
         };
+        let applications = rows(NotificationKind::ApplicationShutdown);
+        let mut application_indexes: HashMap<Recipient, Vec<usize>> = HashMap::new();
+        for (index, row) in &applications {
+            for recipient in recipients(row) {
+                application_indexes.entry(recipient).or_default().push(*index);
+            }
+        }
+        for indexes in application_indexes.values_mut() {
+            indexes.sort_unstable();
+        }
         Self {
-            applications: rows(NotificationKind::ApplicationShutdown),
+            applications,
+            application_indexes,
             threads: by_recipient(NotificationKind::ThreadShutdown),
             terminations: by_recipient(NotificationKind::Termination),
         }
     }
+
+    /// Returns the rows about an application, ordered by start.
+    fn during(&self, (index, row): &IndexedRow, rows: &ByRecipient) -> Vec<Notification> {
+        let end_ns = row.end_ns.unwrap_or(i64::MAX);
+        let mut matching_rows = Vec::new();
+        for recipient in recipients(row) {
+            let Some(rows) = rows.get(&recipient) else { continue };
+            let first_index = rows.partition_point(|(_, inner)| inner.start_ns < row.start_ns);
+            let later_rows = rows.get(first_index..).unwrap_or_default().iter();
+            let started_rows =
+                later_rows.take(MAX_ROWS_PER_APPLICATION).take_while(|(_, inner)| inner.start_ns <= end_ns);
+            let own_rows = started_rows.filter(|(inner_index, inner)| {
+                // One application is notified when the previous one has responded, possibly at the same time.
+                let is_at_boundary = inner.start_ns == row.start_ns || inner.start_ns == end_ns;
+                match inner.end_ns.filter(|&end_ns| end_ns > inner.start_ns) {
+                    Some(_) => inner.start_ns < end_ns,
+                    None => !is_at_boundary || self.last_before(recipient, *inner_index) == Some(*index),
+                }
+            });
+            matching_rows.extend(own_rows.map(|(_, inner)| *inner));
+        }
+        matching_rows.sort_by_key(|inner: &Notification| inner.start_ns);
+        matching_rows
+    }
+
+    /// Returns when an application responded at the latest: a sender notifies one application after the other.
+    fn latest_end_ns(&self, trace: &Trace, (index, row): &IndexedRow) -> i64 {
+        row.end_ns.unwrap_or_else(|| {
+            let sender = Recipient::NotifiedBy(row.sender_pid, row.sender_tid);
+            let indexes = self.application_indexes.get(&sender).map_or(&[][..], Vec::as_slice);
+            let next = indexes.get(indexes.partition_point(|application| application <= index));
+            let next = next.filter(|_| row.sender_tid.is_some()).and_then(|&next| trace.notifications.get(next));
+            next.map_or(trace.duration_ns, |next| next.start_ns)
+        })
+    }
+
+    /// Returns the index of the application that was notified last before a row.
+    fn last_before(&self, recipient: Recipient, index: usize) -> Option<usize> {
+        let indexes = self.application_indexes.get(&recipient)?;
+        let count = indexes.partition_point(|&application| application < index);
+        indexes.get(count.checked_sub(1)?).copied()
+    }
+}
+
+/// Returns how rows about an application may refer to it.
+fn recipients(row: &Notification) -> impl Iterator<Item = Recipient> + use<> {
+    let notified_by = Recipient::NotifiedBy(row.sender_pid, row.sender_tid);
+    row.pid.map(Recipient::Process).into_iter().chain([notified_by])
 }
 
 /// Returns the sessions that ended at or after `from_ns`, ordered by start.
@@ -100,8 +164,9 @@ pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
         .collect();
     sessions.sort_by_key(|session| session.start_ns);
     let recorded_count = sessions.len();
-    for row in &rows.applications {
-        let application = application(trace, &images, &rows, row);
+    for indexed_row in &rows.applications {
+        let (_, row) = indexed_row;
+        let application = application(trace, &images, &rows, indexed_row);
         let is_same_session = |session: &SessionEnd| session.session == row.session;
         let latest_index = sessions
             .iter()
@@ -154,23 +219,11 @@ fn set_totals(trace: &Trace, session: &mut SessionEnd, is_derived: bool) {
     session.other_ns = session.duration_ns.map(|length| length.saturating_sub(sum).max(0));
 }
 
-fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notification) -> ApplicationEnd {
+fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, indexed_row: &IndexedRow) -> ApplicationEnd {
+    let (_, row) = indexed_row;
     let process = row.pid.and_then(|pid| images.row_at(pid, row.start_ns)).and_then(|index| trace.processes.get(index));
-    let end_ns = row.end_ns.unwrap_or(i64::MAX);
-    let rows_during = |rows: &ByRecipient| -> Vec<Notification> {
-        let recipients = [row.pid.map(Recipient::Process), Some(Recipient::NotifiedBy(row.sender_pid, row.sender_tid))];
-        let mut matching_rows = Vec::new();
-        for rows in recipients.into_iter().flatten().filter_map(|recipient| rows.get(&recipient)) {
-            let first_index = rows.partition_point(|inner| inner.start_ns < row.start_ns);
-            let later_rows = rows.get(first_index..).unwrap_or_default().iter();
-            matching_rows
-                .extend(later_rows.take(MAX_ROWS_PER_APPLICATION).take_while(|inner| inner.start_ns <= end_ns));
-        }
-        matching_rows.sort_by_key(|inner: &Notification| inner.start_ns);
-        matching_rows
-    };
-    let requests = rows_during(&rows.threads);
-    let termination = rows_during(&rows.terminations).first().copied();
+    let requests = rows.during(indexed_row, &rows.threads);
+    let termination = rows.during(indexed_row, &rows.terminations).first().copied();
     let program = match (rows.threads.is_empty(), requests.is_empty()) {
         (_, false) => ProgramKind::Window,
         (true, true) => ProgramKind::Unknown,
@@ -195,7 +248,7 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
             flags: row.flags,
             program,
             terminated: termination.is_some(),
-            time_outs: time_outs(trace, row, program, &requests, termination),
+            time_outs: time_outs(row, rows.latest_end_ns(trace, indexed_row), program, &requests, termination),
             threads: requests
                 .iter()
                 .map(|thread| WindowThreadRequest {
@@ -210,15 +263,15 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
     }
 }
 
-/// Returns the timeouts that an application exceeded.
+/// Returns the timeouts that an application exceeded, which had responded by `latest_end_ns` or never did.
 fn time_outs(
-    trace: &Trace,
     row: &Notification,
+    latest_end_ns: i64,
     program: ProgramKind,
     requests: &[Notification],
     termination: Option<Notification>,
 ) -> Vec<TimeOut> {
-    let duration_ns = |start_ns: i64, end_ns: Option<i64>| end_ns.unwrap_or(trace.duration_ns).saturating_sub(start_ns);
+    let duration_ns = |start_ns: i64, end_ns: Option<i64>| end_ns.unwrap_or(latest_end_ns).saturating_sub(start_ns);
     let terminated_ns = termination.map(|row| row.start_ns);
     let mut time_outs = Vec::new();
     let mut add = |kind, start_ns: i64, limit_ns: i64, certainty, evidence: Reason| {
