@@ -42,8 +42,10 @@ The rules of `onoff diagnose`. Each finding has a stable code; `onoff diagnose -
 program, script, subscriber or unit is reported from 5 % of the transition on, at least 300 ms and at most 1 s; its times in all phases of the
 transition are added. The other thresholds are in `crates/answers/findings/src/thresholds.rs`, each with its source.
 
-The cost of a finding is the time that the critical path spent in its subject or in what the subject waited for, if context switches and
-ready threads were recorded. Otherwise it is an upper bound, marked `≤`: the time in which the subject ran in parallel with the critical path.
+The cost of a finding is what fixing it alone would save, predicted by a replay of the recording with a range, if context switches and
+ready threads were recorded and the replay is reliable. Otherwise it is the time that the critical path spent in its subject or in what the
+subject waited for; without a critical path it is an upper bound, marked `≤`: the time in which the subject ran. Boots, shutdowns and sleeps
+of Linux have measured costs.
 Rules marked ↻ also apply to a fast startup, from the resume on: there the new session corresponds to a boot.
 Advice never suggests disabling services of Windows or of its protection; for others it suggests checking ERROR_CONTROL first, which is not
 recorded.

@@ -20,6 +20,7 @@ pub mod command;
 pub mod context;
 pub mod cost;
 pub mod diagnosis;
+mod disk_waits;
 pub mod finding;
 pub mod image;
 mod image_facts;

@@ -12,6 +12,15 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
+/// Formats a number of bytes: `1.50 MiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.into_iter().find(|&(unit, _)| bytes >= unit) {
+        Some((unit, name)) => format!("{:.2} {name}", bytes as f64 / unit as f64),
+        None => counted(usize::try_from(bytes).unwrap_or(usize::MAX), "byte"),
+    }
+}
+
 /// Joins the first `max` names, followed by the number of remaining ones.
 pub(crate) fn listed(names: &[&str], max: usize) -> String {
     let shown: Vec<&str> = names.iter().take(max).copied().collect();

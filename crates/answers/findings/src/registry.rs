@@ -18,6 +18,7 @@ rules! {
         boot_driver_slow,
         catalog_signed_boot_driver,
         cpu_hog,
+        disk_retries,
         disk_slow,
         driver_enumeration_not_pended,
         driver_load_slow,
@@ -25,6 +26,7 @@ rules! {
         firmware_long,
         logon_subscriber_slow,
         long_dpc,
+        memory_pressure,
         network_connections,
         nfs_client,
         os_loader_long,
@@ -32,7 +34,9 @@ rules! {
         policy_script,
         policy_slow,
         post_boot_busy,
+        processor_limited,
         read_ahead_unused,
+        registry_slow,
         reported_slow,
         service_chain,
         service_could_start_later,
@@ -106,8 +110,10 @@ rules! {
         unit_timed_out;
     recording:
         analysis_level,
+        clock_set,
         losses,
         read_ahead_untrained,
+        started_late,
         test_signed_drivers,
         user_wait;
     shutdown:

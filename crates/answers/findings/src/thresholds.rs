@@ -151,6 +151,10 @@ pub const NETWORK_RESUME_NS: i64 = 4 * SECOND;
 /// limit.
 pub const FIRMWARE_RESUME_NS: i64 = SECOND;
 
+/// Minimum time by which a disk request exceeds what its size explains if the disk tries again. Chosen: a hard disk
+/// needs 18 ms; after an unreadable sector, it tries again for one second or more.
+pub const DISK_STUCK_NS: i64 = 500 * MS;
+
 /// Minimum exit time of a slow application at shutdown. Chosen.
 pub const APPLICATION_EXIT_NS: i64 = 500 * MS;
 /// Minimum total flush time of a process at shutdown. Chosen.

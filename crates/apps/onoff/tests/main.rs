@@ -20,6 +20,7 @@ mod netboot_properties;
 mod power_absences;
 mod power_reports;
 mod power_tables;
+mod processor_limits;
 mod questions;
 mod sleep_runs;
 

@@ -87,6 +87,8 @@ pub const CLOCK_SET: &str = "clock.set";
 /// Reason for setting the clock, from the same event; value 1 by a program or the time service, 2 after a sleep, others
 /// unknown.
 pub const CLOCK_SET_REASON: &str = "clock.set_reason";
+/// The firmware has limited the speed of a processor; value = for how long until then, ns; detail = processor number.
+pub const PROCESSOR_LIMITED: &str = "processor.limited";
 /// The operating system started; value = boot mode.
 pub const SYSTEM_START: &str = "system.start";
 /// The operating system stops.

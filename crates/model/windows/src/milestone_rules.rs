@@ -3,8 +3,8 @@
 use onoff_trace::milestone as name;
 
 use super::phase_events::{
-    Event, KERNEL_BOOT, KERNEL_GENERAL, KERNEL_PNP, KERNEL_POWER, PERF_TRACK, POWER_TROUBLESHOOTER, PhaseEvent,
-    Provider, READY_BOOST, SERVICES, SHELL_CORE, WININIT, WINLOGON,
+    Event, KERNEL_BOOT, KERNEL_GENERAL, KERNEL_PNP, KERNEL_POWER, KERNEL_PROCESSOR_POWER, PERF_TRACK,
+    POWER_TROUBLESHOOTER, PhaseEvent, Provider, READY_BOOST, SERVICES, SHELL_CORE, WININIT, WINLOGON,
 };
 
 /// Source of a milestone's value.
@@ -13,6 +13,8 @@ pub(super) enum Value {
     Nothing,
     /// A field, unconverted.
     Number(&'static str),
+    /// A field in seconds, for a milestone in nanoseconds.
+    Seconds(&'static str),
     /// A field in milliseconds, for a milestone in nanoseconds.
     Milliseconds(&'static str),
     /// A field in milliseconds, for a milestone in nanoseconds; ignored if greater than another nonzero field.
@@ -42,6 +44,7 @@ pub(super) enum Detail {
 use Detail::{Field, Literal};
 use Value::{
     ClockStep, FileTime, Kibibytes, Microseconds, Milliseconds, MillisecondsUpTo, NonzeroMilliseconds, Nothing, Number,
+    Seconds,
 };
 
 /// Event, milestone, quantity, detail.
@@ -136,6 +139,7 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_POWER, 121, name::RESUME_SERVICES_TIME, Milliseconds("ResumeServicesTime"), Detail::None),
     (KERNEL_POWER, 123, name::HYBRID_SHUTDOWN_TIME, Milliseconds("TotalHybridShutdownTime"), Detail::None),
     (KERNEL_POWER, 123, name::HYBRID_SHUTDOWN_FILE_TIME, Milliseconds("HiberfileCreateTime"), Detail::None),
+    (KERNEL_PROCESSOR_POWER, 37, name::PROCESSOR_LIMITED, Seconds("CapDurationInSeconds"), Field("Number")),
     // Firmware records, passed on by the kernel in milliseconds.
     (KERNEL_POWER, 130, name::FIRMWARE_SUSPEND_BEGIN, Milliseconds("SuspendStart"), Detail::None),
     (KERNEL_POWER, 130, name::FIRMWARE_SUSPEND_END, Milliseconds("SuspendEnd"), Detail::None),
@@ -196,6 +200,7 @@ pub(super) const VALUE_REQUIRED: &[&str] = &[
     name::POWER_HIBERNATE_WRITE_TIME,
     name::POWER_RESUME_TIME,
     name::POWER_SUSPEND_TIME,
+    name::PROCESSOR_LIMITED,
     name::RESUME_APPS_TIME,
     name::RESUME_BOOT_MANAGER_TIME,
     name::RESUME_DEVICES_TIME,
@@ -230,6 +235,7 @@ pub(super) fn value(value: Value, event: &PhaseEvent<'_>) -> Option<i64> {
     match value {
         Nothing => None,
         Number(field) => event.signed(field),
+        Seconds(field) => scaled(field, 1_000_000_000),
         Milliseconds(field) => scaled(field, 1_000_000),
         MillisecondsUpTo(field, limit) => {
             let limit = event.number(limit).filter(|&limit| limit > 0).unwrap_or(u64::MAX);

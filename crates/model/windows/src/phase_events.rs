@@ -42,6 +42,7 @@ providers! {
     SHELL_CORE = 0x30336ed4_e327_447c_9de0_51b652c86108, "Microsoft-Windows-Shell-Core";
     PERF_TRACK = 0x030f2f57_abd0_4427_bcf1_3a3587d7dc7d, "Microsoft-Windows-Diagnostics-PerfTrack";
     KERNEL_POWER = 0x331c3b3a_2005_44c2_ac5e_77220c37d6b4, "Microsoft-Windows-Kernel-Power";
+    KERNEL_PROCESSOR_POWER = 0x0f67e49f_fe51_4e9f_b490_6f2948cc6027, "Microsoft-Windows-Kernel-Processor-Power";
     CSR = 0xe8316a2d_0d94_4f52_85dd_1e15b66c5891, "Microsoft-Windows-Subsys-Csr";
     WININIT = 0x206f6dea_d3c5_4d10_bc72_989f03c8b84b, "Microsoft-Windows-Wininit";
     WINSRV = 0x9d55b53d_449b_4824_a637_24f9d69aa02f, "Microsoft-Windows-Winsrv";

@@ -29,6 +29,8 @@ pub(super) struct Disk {
     next_file: u64,
     next_request: u64,
     number: u32,
+    /// Path and access time of a file that is hard to read.
+    bad_file: Option<(String, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +44,7 @@ const FIRST_FILE: u64 = 64 << 20;
 const FILE_SPACING: u64 = 48 << 20;
 
 impl Disk {
-    pub(super) fn new(number: u32, access: u64, per_mib: u64) -> Self {
+    pub(super) fn new(number: u32, access: u64, per_mib: u64, bad_file: Option<(String, u64)>) -> Self {
         Self {
             access,
             per_mib,
@@ -53,6 +55,7 @@ impl Disk {
             next_file: 0,
             next_request: 0,
             number,
+            bad_file,
         }
     }
 
@@ -106,7 +109,11 @@ impl Disk {
         }
         let next = self.normal.pop_front().or_else(|| self.low.pop_front())?;
         self.active = Some((next, now));
-        Some((self.access + ((u64::from(next.request.size) * self.per_mib) >> 20)).max(1))
+        let bad_access = self.bad_file.as_ref().and_then(|(path, access)| {
+            let file = self.files.get(path)?;
+            (file.key == next.request.file).then_some(*access)
+        });
+        Some((bad_access.unwrap_or(self.access) + ((u64::from(next.request.size) * self.per_mib) >> 20)).max(1))
     }
 }
 

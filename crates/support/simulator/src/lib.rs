@@ -155,6 +155,7 @@ impl Scenario {
             disks: std::iter::once((self.machine.disk_access.0, self.machine.disk_per_mib.0))
                 .chain(self.machine.more_disks.iter().map(|disk| (disk.access.0, disk.per_mib.0)))
                 .collect(),
+            bad_file: self.machine.bad_file.as_ref().map(|file| (file.path.clone(), file.access.0)),
             seed: self.seed,
             sample_interval: self.recording.sample_interval.map(|interval| interval.0.max(1_000)),
             switch_stacks_percent: self.recording.switch_stacks_percent,

@@ -114,6 +114,8 @@ pub(super) struct Settings {
     pub(super) processors: u32,
     /// For each disk: access time, and transfer time per MiB.
     pub(super) disks: Vec<(u64, u64)>,
+    /// Path and access time of a file on the boot disk that is hard to read.
+    pub(super) bad_file: Option<(String, u64)>,
     pub(super) seed: u64,
     pub(super) sample_interval: Option<u64>,
     pub(super) switch_stacks_percent: u32,
@@ -177,7 +179,10 @@ impl<'s> Machine<'s> {
             accounting: Accounting::new(settings.processors),
             disks: (0..)
                 .zip(&settings.disks)
-                .map(|(number, &(access, per_mib))| Disk::new(number, access, per_mib))
+                .map(|(number, &(access, per_mib))| {
+                    let bad_file = settings.bad_file.clone().filter(|_| number == 0);
+                    Disk::new(number, access, per_mib, bad_file)
+                })
                 .collect(),
             random: Random::new(settings.seed),
             recorder,

@@ -80,8 +80,18 @@ pub struct Machine {
     pub disk_access: TickDuration,
     /// Transfer time per MiB.
     pub disk_per_mib: TickDuration,
+    /// A file on the boot disk whose sectors the disk reads with difficulty.
+    pub bad_file: Option<BadFile>,
     /// Additional disks. Their volumes are `D:`, `E:` and so on; paths that start with that letter are on them.
     pub more_disks: Vec<AdditionalDisk>,
+}
+
+/// A file whose every request takes the same long access time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BadFile {
+    pub path: String,
+    pub access: TickDuration,
 }
 
 /// A disk in addition to the boot disk.
@@ -107,6 +117,7 @@ impl Default for Machine {
             disk_size: Size(250 << 30),
             disk_access: TickDuration(40_000),
             disk_per_mib: TickDuration(100_000),
+            bad_file: None,
             more_disks: Vec::new(),
         }
     }

@@ -7,6 +7,7 @@ mod event_logs;
 mod one_account;
 mod power_totals;
 mod predicted_costs;
+mod recording_limits;
 mod sample;
 mod scenarios;
 mod transitions;

@@ -168,6 +168,16 @@ impl<'a> Attribution<'a> {
         if leader.finding.transition != candidate.finding.transition {
             return false;
         }
+        // A file that took most of the time of its disk is the cause of it.
+        if candidate.finding.code == TIME_ON_PATH
+            && candidate.finding.subject.kind == FindingSubjectKind::Disk
+            && leader.finding.subject.kind == FindingSubjectKind::File
+            && leader.finding.phase.is_some()
+            && leader.finding.phase == candidate.finding.phase
+            && leader.rule_cost_ns.saturating_mul(MIN_SUBJECT_PART) >= candidate.rule_cost_ns
+        {
+            return true;
+        }
         if !candidate.entry_indexes.is_empty() && !leader.entry_indexes.is_empty() {
             return candidate.entry_indexes.iter().all(|index| leader.entry_indexes.contains(index));
         }

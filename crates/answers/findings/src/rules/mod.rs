@@ -19,7 +19,7 @@ mod prelude {
     };
     pub(crate) use crate::cost::{Cost, Interval};
     pub(crate) use crate::finding::{FindingSubject, FindingSubjectKind, RuleFinding};
-    pub(crate) use crate::quantities::{counted, file_name, folder, listed, time};
+    pub(crate) use crate::quantities::{counted, file_name, folder, listed, size, time};
     pub(crate) use crate::rule::{Outcome, rule};
     pub(crate) use crate::thresholds;
     pub(crate) use onoff_evidence::interval::covered_ns;

@@ -10,7 +10,7 @@
 use onoff_event_log::Record;
 use onoff_input::error::Error;
 use onoff_input::opened::Files;
-use onoff_trace::{AccountSearch, ClockStep, LoggedAccount, LoggedEnd, Losses, TableName, Trace, counters};
+use onoff_trace::{AccountSearch, ClockStep, LoggedAccount, LoggedEnd, Losses, Milestone, TableName, Trace, counters};
 
 use super::boots::{LoggedBoot, boots};
 use super::collection::{self, Machine};
@@ -20,6 +20,8 @@ use super::events::{
     is,
 };
 use super::{DEFAULT_BOOT_NS, Texts, recording_file, reported_delays};
+use crate::milestones::MilestoneTracker;
+use crate::phase_events::{KERNEL_PROCESSOR_POWER, PhaseEvent};
 
 /// Maximum distance of the two starts, ns. Measured between an account and its boot's first record: 27 to 50 ms.
 const MAX_START_DISTANCE_NS: u64 = 5_000_000_000;
@@ -143,6 +145,9 @@ pub fn add_logged_accounts(logs: &Files, trace: &mut Trace) -> Result<(), Error>
     logged_shutdown.search = shutdown_search;
     let shutdown = shutdown.filter(|_| shutdown_search.has_transition());
     logged_shutdown.end = shutdown.map(|shutdown| logged_end(shutdown, trace));
+    if let Some(candidate) = boot.filter(|_| trace.requested_tables.contains(TableName::Milestones)) {
+        add_processor_limits(candidate, trace);
+    }
     if trace.requested_tables.contains(TableName::ReportedDelays)
         && let Some(candidate) = boot.or(shutdown)
     {
@@ -160,6 +165,24 @@ pub fn add_logged_accounts(logs: &Files, trace: &mut Trace) -> Result<(), Error>
     trace.logged_account = Some(logged_boot);
     trace.logged_shutdown = Some(logged_shutdown);
     Ok(())
+}
+
+/// Adds when the firmware limited the speed of processors, which most traces do not contain.
+fn add_processor_limits(boot: &Candidate<'_>, trace: &mut Trace) {
+    let mut texts = Texts::default();
+    texts.pool = std::mem::take(&mut trace.strings);
+    let mut tracker = MilestoneTracker::default();
+    let is_limit = |record: &&Record| record.provider == KERNEL_PROCESSOR_POWER.name;
+    for record in records(boot.machine, boot.boot).filter(is_limit) {
+        if let Some(event) = PhaseEvent::from_log(record, boot.boot.axis_ns(record)) {
+            // A record without the time says nothing.
+            let _ = tracker.on_event(&event, 0, &mut texts);
+        }
+    }
+    let mut rows: Vec<Milestone> = trace.milestones.iter().chain(tracker.finish().iter()).collect();
+    rows.sort_by_key(|row| row.time_ns);
+    trace.milestones = rows.into_iter().collect();
+    trace.strings = texts.pool;
 }
 
 /// Chooses the boot or shutdown of the trace, or else the one nearest to it.

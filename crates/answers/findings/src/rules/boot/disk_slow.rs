@@ -8,6 +8,7 @@ use onoff_trace::DiskOperation;
 use onoff_transitions::PhaseName;
 use onoff_usage::disk::DiskWork;
 
+use crate::disk_waits::{is_stuck, service_interval};
 use crate::path::Step;
 use crate::rules::prelude::*;
 
@@ -46,11 +47,21 @@ struct PhaseWork {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.require_kernel_flag("DISK_IO")?;
-    // Judge each disk separately: a busy fast disk would hide a slow one.
+    Ok(phase_work(facts).iter().filter_map(|(&disk, phases)| slow_disk_finding(facts, disk, phases)).collect())
+}
+
+/// True if a disk is slower than a healthy hard disk.
+pub(super) fn is_slow(facts: &BootFacts<'_>, disk: u32) -> bool {
+    phase_work(facts).get(&disk).is_some_and(|phases| slow_totals(phases).is_some())
+}
+
+/// Returns the work of each disk by phase: a busy fast disk would hide a slow one.
+fn phase_work(facts: &BootFacts<'_>) -> BTreeMap<u32, Vec<PhaseWork>> {
+    let stuck_disks = facts.disks_with_stuck_requests();
     let mut disks: BTreeMap<u32, Vec<PhaseWork>> = BTreeMap::new();
     for phase in facts.report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
         let Some((start_ns, end_ns)) = phase.start_ns.zip(phase.end_ns) else { continue };
-        for (disk, work) in work_by_disk(facts, (start_ns, end_ns)) {
+        for (disk, work) in work_by_disk(facts, (start_ns, end_ns), &stuck_disks) {
             let mebibytes_ns =
                 i64::try_from(work.bytes >> 10).unwrap_or(i64::MAX).saturating_mul(thresholds::DISK_MEBIBYTE_NS / 1024);
             let requests_ns =
@@ -64,32 +75,37 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             });
         }
     }
-    Ok(disks.iter().filter_map(|(&disk, phases)| slow_disk_finding(facts, disk, phases)).collect())
+    disks
 }
 
 /// Reads and writes that completed in the interval, by disk.
-fn work_by_disk(facts: &BootFacts<'_>, (start_ns, end_ns): Interval) -> BTreeMap<u32, DiskWork> {
+fn work_by_disk(facts: &BootFacts<'_>, (start_ns, end_ns): Interval, stuck_disks: &[u32]) -> BTreeMap<u32, DiskWork> {
     let mut work_by_disk: BTreeMap<u32, DiskWork> = BTreeMap::new();
     let completed = facts.trace.disk_ios.iter().filter(|row| row.complete_ns >= start_ns && row.complete_ns < end_ns);
+    // Single requests on which the disk was stuck are another finding.
+    let completed = completed.filter(|row| !(is_stuck(row) && stuck_disks.contains(&row.disk)));
     for row in completed.filter(|row| row.operation != DiskOperation::Flush) {
         work_by_disk.entry(row.disk).or_default().add(&row);
     }
     work_by_disk
 }
 
-/// Returns a finding if the disk is slow.
-fn slow_disk_finding(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> Option<RuleFinding> {
+/// Returns the time that a slow disk took, and the time of a healthy one.
+fn slow_totals(phases: &[PhaseWork]) -> Option<(i64, i64)> {
     let sum = |value: fn(&PhaseWork) -> i64| phases.iter().map(value).fold(0_i64, i64::saturating_add);
     let (actual, expected) = (sum(|phase| phase.took_ns), sum(|phase| phase.usual_ns));
-    let requests = phases.iter().map(|phase| phase.requests).fold(0_u64, u64::saturating_add);
+    let is_slow = actual >= expected.saturating_mul(thresholds::DISK_SLOW_FACTOR)
+        && actual.saturating_sub(expected) >= thresholds::DISK_SLOW_NS;
+    is_slow.then_some((actual, expected))
+}
+
+/// Returns a finding if the disk is slow.
+fn slow_disk_finding(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> Option<RuleFinding> {
+    let (actual, expected) = slow_totals(phases)?;
     let lost_ns = actual.saturating_sub(expected);
-    if actual < expected.saturating_mul(thresholds::DISK_SLOW_FACTOR) || lost_ns < thresholds::DISK_SLOW_NS {
-        return None;
-    }
+    let requests = phases.iter().map(|phase| phase.requests).fold(0_u64, u64::saturating_add);
     let mean = actual / i64::try_from(requests).unwrap_or(i64::MAX).max(1);
-    let system_disk = facts.trace.system.disks.iter().find(|system_disk| system_disk.number == disk);
-    let model = system_disk.map(|system_disk| system_disk.model.clone()).filter(|model| !model.is_empty());
-    let name = model.unwrap_or_else(|| format!("disk {disk}"));
+    let name = facts.disk_name(disk);
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Disk, name.clone()),
         format!(
@@ -101,19 +117,11 @@ fn slow_disk_finding(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> 
     .cost(match &facts.path {
         // A faster disk can save at most the time the critical path waited for this one.
         Some(path) => {
-            // A wait belongs to the disk of the thread's request that completed last during the wait.
-            let requests = &facts.trace.disk_ios;
-            let is_for_disk = |step: &Step| {
-                let end_row = requests.complete_ns.partition_point(|&complete| complete <= step.interval.1);
-                let completed = (0..end_row).rev().filter_map(|row| requests.get(row));
-                let mut during_wait = completed.take_while(|row| row.complete_ns > step.interval.0);
-                let request = during_wait.find(|row| row.tid.is_none_or(|tid| step.tids.contains(&tid)));
-                request.is_none_or(|row| row.disk == disk)
-            };
-            let busy = requests.iter().filter(|row| row.disk == disk).map(|row| {
-                let served_ns = row.complete_ns.saturating_sub(row.service_ns.max(0));
+            let busy = facts.trace.disk_ios.iter().filter(|row| row.disk == disk).map(|row| {
+                let served_ns = service_interval(&row).0;
                 (row.issue_ns.unwrap_or(served_ns).min(served_ns), row.complete_ns)
             });
+            let is_for_disk = |step: &Step| facts.disk_request(step).is_none_or(|row| row.disk == disk);
             let waited_ns =
                 path.time_within(&union(busy.collect()), |step| step.kind == StepKind::Disk && is_for_disk(step));
             Cost::at_most(lost_ns.min(waited_ns))

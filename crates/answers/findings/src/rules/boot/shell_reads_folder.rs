@@ -3,6 +3,7 @@
 use onoff_blame::waits::StepKind;
 use onoff_transitions::PhaseName;
 
+use crate::disk_waits::is_page_file;
 use crate::rules::prelude::*;
 use onoff_usage::storage::DrivePaths;
 
@@ -54,8 +55,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         }
         is_same
     });
-    // Every start reads the shell's own image.
-    files.retain(|&(file, _, _)| !file_name(facts.trace.text(file)).eq_ignore_ascii_case(facts.shell));
+    // Every start reads the shell's own image; pages of programs are not read by choice.
+    files.retain(|&(file, _, _)| {
+        let name = file_name(facts.trace.text(file));
+        !name.eq_ignore_ascii_case(facts.shell) && !is_page_file(name)
+    });
     let mut folders: Vec<(&str, i64, u64, usize)> =
         files.iter().map(|&(file, ns, requests)| (folder(facts.trace.text(file)), ns, requests, 1)).collect();
     folders.sort_by_key(|&(name, ..)| name);

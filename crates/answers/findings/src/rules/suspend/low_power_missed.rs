@@ -8,7 +8,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A modern standby of 10 minutes or more in which the computer spent less than half of the time in its deepest
+    /// A modern standby of 10 minutes or more (in a recording of this standby, 10 s or more) in which the computer spent less than half of the time in its deepest
     /// idle state, and the devices, programs and components that Windows lists as the reason.
     ///
     /// # Why it costs time
@@ -35,7 +35,7 @@ rule! {
 /// Maximum number of blockers in the evidence.
 const MAX_BLOCKERS: usize = 5;
 
-fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
+fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let details = &transition.details;
     let Some((total_ns, deepest_ns)) =
         details.standby.as_ref().and_then(|standby| standby.total_ns.zip(standby.deepest_ns))
@@ -43,7 +43,10 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         return Ok(Vec::new());
     };
     let percent = deepest_ns as f64 * 100.0 / total_ns.max(1) as f64;
-    if total_ns < thresholds::STANDBY_NS || percent >= thresholds::LOW_POWER_PERCENT {
+    // Whoever records a standby wants to know about this one; reports and logs list every short one.
+    let is_recorded = !facts.trace.is_power_report() && facts.trace.channels.is_empty();
+    let min_ns = if is_recorded { thresholds::LOW_POWER_SLEEP_NS } else { thresholds::STANDBY_NS };
+    if total_ns < min_ns || percent >= thresholds::LOW_POWER_PERCENT {
         return Ok(Vec::new());
     }
     let first = details.blockers.first();
@@ -53,7 +56,7 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
             let kind = if is_device { FindingSubjectKind::Device } else { FindingSubjectKind::Work };
             FindingSubject::new(kind, blocker.name.clone())
         }
-        None => FindingSubject::new(FindingSubjectKind::Phase, "modern standby"),
+        None => FindingSubject::new(FindingSubjectKind::Transition, "modern standby"),
     };
     let reason = first.map_or_else(String::new, |blocker| {
         format!("; {} was active for {:.0} %", blocker.name, blocker.active_percent)

@@ -29,6 +29,9 @@ rule! {
     "suspend/memory-image-share", "a memory image that takes most of a hibernation", Suspend(check)
 }
 
+/// Size of a page of memory on x86 and ARM.
+const PAGE_BYTES: u64 = 4_096;
+
 fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let mut findings = Vec::new();
     let phase_ns = |names: &[PhaseName]| -> Option<i64> {
@@ -54,11 +57,14 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         )
         .cost(Cost::on_path(image))
         .advice("use a faster disk, less memory, or the reduced file type if only fast startup is needed ('powercfg /h /type reduced')");
-        if let Some(bytes) = transition.details.hibernate_file_bytes {
-            finding = finding.evidence(None, format!("file size: {:.2} GiB", bytes as f64 / f64::from(1 << 30)));
+        if let Some(bytes) = transition.details.hibernate_file_bytes.and_then(|bytes| bytes.try_into().ok()) {
+            finding = finding.evidence(None, format!("file size: {}", size(bytes)));
         }
         if let Some(pages) = transition.details.hibernate_pages {
-            finding = finding.evidence(None, format!("pages: {pages}"));
+            let memory_bytes = u64::try_from(pages).unwrap_or(0).saturating_mul(PAGE_BYTES);
+            let rate = memory_bytes as f64 / (image as f64 / 1e9);
+            let text = format!("{} of memory, {}/s before compression", size(memory_bytes), size(rate as u64));
+            finding = finding.evidence(None, text);
         }
         findings.push(finding);
     }
