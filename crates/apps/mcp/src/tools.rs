@@ -39,12 +39,20 @@ pub enum ParameterKind {
     OneOf(&'static [&'static str]),
     /// A number from 1.
     Count,
+    /// True to pass the option, which has no value.
+    Flag,
+}
+
+impl ParameterKind {
+    const fn is_flag(self) -> bool {
+        matches!(self, Self::Flag)
+    }
 }
 
 /// Where a value appears on the command line.
 #[derive(Clone, Copy, Debug)]
 enum Position {
-    /// `--name=value`, once per value.
+    /// `--name=value`, once per value; `--name` for a flag.
     Option,
     /// After the options, in the order of the parameters.
     Positional,
@@ -197,9 +205,29 @@ pub const TOOLS: &[Tool] = &[
                 "Start these services or programs when the desktop is ready",
                 ParameterKind::Texts,
             ),
+            Parameter::option(
+                "parallel",
+                "Linux: let other units start without waiting for these units",
+                ParameterKind::Texts,
+            ),
+            Parameter::option(
+                "async",
+                "Linux: let these drivers probe their devices while the kernel initializes other drivers",
+                ParameterKind::Texts,
+            ),
             Parameter::option("disk", "Speed of the disks, such as 4x", ParameterKind::Text),
             Parameter::option("cpu", "Speed of the processors, such as 1.5x", ParameterKind::Text),
             Parameter::option("processors", "Number of processors", ParameterKind::Count),
+            Parameter::option(
+                "plan",
+                "Instead of a prediction: search for this number of best changes, each on top of the ones before; without changes",
+                ParameterKind::Count,
+            ),
+            Parameter::option(
+                "limit",
+                "Instead of a prediction: how fast it could be with the recorded work; without changes",
+                ParameterKind::Flag,
+            ),
             Parameter::option(
                 "transition",
                 "boot, shutdown or suspend (the default is the first), or suspend:2 for the second of several",
@@ -259,6 +287,7 @@ impl Tool {
         for parameter in self.parameters {
             for value in parameter.values(call, folders)? {
                 match parameter.position {
+                    Position::Option if parameter.kind.is_flag() => options.push(value),
                     Position::Option => {
                         let mut word = OsString::from(format!("--{}=", parameter.name));
                         word.push(value);
@@ -299,6 +328,7 @@ impl Parameter {
             }
             ParameterKind::OneOf(words) => json!({ "type": "string", "enum": words, "description": description }),
             ParameterKind::Count => json!({ "type": "integer", "minimum": 1, "description": description }),
+            ParameterKind::Flag => json!({ "type": "boolean", "description": description }),
         }
     }
 
@@ -341,6 +371,11 @@ impl Parameter {
             ParameterKind::Count => match value.as_u64() {
                 Some(count @ 1..=1_000_000) => Ok(vec![count.to_string().into()]),
                 _ => Err(invalid("a number from 1 to 1000000")),
+            },
+            ParameterKind::Flag => match value.as_bool() {
+                Some(true) => Ok(vec![format!("--{}", self.name).into()]),
+                Some(false) => Ok(Vec::new()),
+                None => Err(invalid("true or false")),
             },
         }
     }

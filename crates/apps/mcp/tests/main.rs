@@ -91,6 +91,18 @@ fn call_becomes_command_line() {
         ),
         ["onoff", "what-if", "--without=A", "--without=--output=b", "--disk=4x", "--processors=8", "--", &file]
     );
+    assert_eq!(
+        setup.command_line("what-if", json!({ "file": "boot.etl", "parallel": ["a.service"], "async": ["e1000e"] })),
+        ["onoff", "what-if", "--parallel=a.service", "--async=e1000e", "--", &file]
+    );
+    assert_eq!(
+        setup.command_line("what-if", json!({ "file": "boot.etl", "plan": 5, "limit": false })),
+        ["onoff", "what-if", "--plan=5", "--", &file]
+    );
+    assert_eq!(
+        setup.command_line("what-if", json!({ "file": "boot.etl", "limit": true, "transition": "suspend:2" })),
+        ["onoff", "what-if", "--limit", "--transition=suspend:2", "--", &file]
+    );
 }
 
 #[test]
@@ -142,6 +154,8 @@ fn invalid_calls_return_errors() {
             json!({ "file": "boot.etl", "without": "SoundShaper" }),
             "what-if: 'without' must be a list of strings",
         ),
+        ("what-if", json!({ "file": "boot.etl", "limit": "yes" }), "what-if: 'limit' must be true or false"),
+        ("what-if", json!({ "file": "boot.etl", "plan": 0 }), "what-if: 'plan' must be a number from 1 to 1000000"),
         (
             "compare",
             json!({ "baseline": [], "candidate": ["boot.etl"] }),

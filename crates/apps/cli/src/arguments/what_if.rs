@@ -69,11 +69,13 @@ pub struct WhatIfArguments {
 
     /// Search for the best N changes, each on top of the ones before
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STEPS)),
-        conflicts_with_all = ["limit", "without", "pend", "ungroup", "delay", "disk", "cpu", "processors"])]
+        conflicts_with_all = ["limit", "without", "pend", "ungroup", "delay", "parallel", "async_probe", "disk", "cpu",
+            "processors"])]
     pub plan: Option<u32>,
 
     /// Show how fast it could be with the recorded work: four lower bounds
-    #[arg(long, conflicts_with_all = ["without", "pend", "ungroup", "delay", "disk", "cpu", "processors"])]
+    #[arg(long, conflicts_with_all = ["without", "pend", "ungroup", "delay", "parallel", "async_probe", "disk", "cpu",
+        "processors"])]
     pub limit: bool,
 
     /// Transition: boot, shutdown or suspend, or suspend:2 for the second of several [default: the first]
