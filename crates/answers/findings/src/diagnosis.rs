@@ -321,7 +321,9 @@ impl Run {
                 })
             }
         }
-        self.rank(&mut diagnosed, first_finding, |findings, parallel| predictions.apply(&general, findings, parallel));
+        self.rank(&mut diagnosed, first_finding, |findings, parallel| {
+            predictions.apply(&general, accounts, findings, parallel)
+        });
         diagnosed.culprits = culprits_of(accounts, diagnosed.at_least_ns);
         if let Some(fix) = &diagnosed.fix_first
             && let Some(culprit) = diagnosed.culprits.iter_mut().find(|culprit| culprit.is_about(fix))

@@ -1,5 +1,6 @@
 //! What fixing each finding would save, predicted by a replay of the recorded work.
 
+use onoff_blame::account::AccountedPhase;
 use onoff_blame::waits::Waits;
 use onoff_evidence::significance::NOISE_NS;
 use onoff_trace::{Severity, SystemKind, TableName, Trace};
@@ -68,10 +69,12 @@ impl<'w, 't> CostPredictions<'w, 't> {
 
     /// Replaces the costs of findings about one transition with predictions where the recording allows them.
     ///
-    /// `parallel` names what was active for longest at the same time as a finding's subject.
+    /// `accounts` are the accounts of its phases. `parallel` names what was active for longest at the same time as a
+    /// finding's subject.
     pub(crate) fn apply(
         &mut self,
         transition: &Transition,
+        accounts: &[AccountedPhase],
         findings: &mut [RuleFinding],
         parallel: impl Fn(&RuleFinding) -> Option<String>,
     ) -> Outlook {
@@ -84,7 +87,7 @@ impl<'w, 't> CostPredictions<'w, 't> {
             return Outlook::unknown(reason);
         }
         let model = self.model.get_or_insert_with(|| Model::new(self.trace, self.waits));
-        let Some(mut predictor) = Predictor::new(model, transition) else { return Outlook::default() };
+        let Some(mut predictor) = Predictor::new(model, transition, accounts) else { return Outlook::default() };
         predictable.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
         let mut combined: Vec<Change> = Vec::new();
         let mut add = |changes: Vec<Change>| {
@@ -97,8 +100,8 @@ impl<'w, 't> CostPredictions<'w, 't> {
         for finding in predictable.into_iter().take(MAX_PREDICTED) {
             let Some((changes, prediction)) = predict_first(&mut predictor, changes(finding)) else { continue };
             match (prediction.no_prediction, prediction.saving) {
-                (Some(reason @ (NoPrediction::IdentityFailed | NoPrediction::PathUnknown)), _) => {
-                    return Outlook::unknown(&reason_text(reason, &prediction));
+                (Some(NoPrediction::IdentityFailed | NoPrediction::PathUnknown), _) => {
+                    return Outlook::unknown(&prediction.reason().unwrap_or_default());
                 }
                 (None, Some(saving)) if is_reliable(finding, &changes, saving, &prediction) => {
                     set_cost(finding, &changes, saving, &prediction);
@@ -150,7 +153,7 @@ fn predict_first(
 ) -> Option<(Vec<Change>, Prediction)> {
     alternatives
         .into_iter()
-        .find_map(|changes| predictor.predict(&changes).ok().map(|prediction| (changes, prediction)))
+        .find_map(|changes| predictor.predict_duration(&changes).ok().map(|prediction| (changes, prediction)))
 }
 
 /// Returns the changes that a finding's advice amounts to, best first; empty if no change of the model does.
@@ -222,7 +225,7 @@ fn is_shadowed(finding: &RuleFinding) -> bool {
 /// Describes what the changes would save together with the removal of `other`, which was active at the same time.
 /// Returns `None` if that saves no more than `alone_ns`, so that something else is in the way.
 fn together(predictor: &mut Predictor<'_, '_, '_>, changes: &[Change], other: &str, alone_ns: i64) -> Option<String> {
-    let prediction = predictor.predict(changes).ok()?;
+    let prediction = predictor.predict_duration(changes).ok()?;
     let saving_ns = prediction.saving?.ns;
     if saving_ns.saturating_sub(alone_ns) < NOISE_NS {
         return None;
@@ -273,18 +276,7 @@ const fn phrase(changes: &[Change]) -> &'static str {
     }
 }
 
+/// Formats a range, or a duration without one.
 fn range(duration: PredictedDuration) -> String {
-    let (min, max) = (time(duration.min_ns).to_string(), time(duration.max_ns).to_string());
-    if min == max { min } else { format!("{min} to {max}") }
-}
-
-/// Says why nothing about the transition can be predicted, as a clause.
-fn reason_text(reason: NoPrediction, prediction: &Prediction) -> String {
-    match (reason, prediction.identity.max_error_ns) {
-        (NoPrediction::PathUnknown, _) => {
-            format!("{:.0} % of the critical path is unknown", prediction.unknown_percent)
-        }
-        (_, Some(error_ns)) => format!("a replay without a change ends a phase up to {} early or late", time(error_ns)),
-        (_, None) => "a replay without a change does not end".to_owned(),
-    }
+    duration.range().unwrap_or_else(|| time(duration.ns).to_string())
 }

@@ -1,7 +1,9 @@
 //! What a prediction says, what it rests on, and why there is none.
 
+use std::fmt;
+
 use onoff_evidence::transition_kind::TransitionKind;
-use onoff_trace::Losses;
+use onoff_trace::{Duration, Losses};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -36,7 +38,18 @@ pub struct PredictedPhase {
     pub predicted: Option<PredictedDuration>,
 }
 
+/// Smallest range that is shown, ns: 1 ms.
+const MIN_RANGE_NS: i64 = 1_000_000;
+
 impl PredictedDuration {
+    /// Formats the range, e.g. `4.8 s to 5.3 s`; `None` if there is none.
+    #[must_use]
+    pub fn range(self) -> Option<String> {
+        let (min, max) = (Duration::from_ns(self.min_ns).to_string(), Duration::from_ns(self.max_ns).to_string());
+        let is_range = self.max_ns.saturating_sub(self.min_ns) >= MIN_RANGE_NS && min != max;
+        is_range.then(|| format!("{min} to {max}"))
+    }
+
     /// Returns what this saves of a measured duration.
     #[must_use]
     pub(crate) const fn saving_from(self, measured_ns: i64) -> Self {
@@ -44,6 +57,17 @@ impl PredictedDuration {
             ns: measured_ns.saturating_sub(self.ns),
             min_ns: measured_ns.saturating_sub(self.max_ns),
             max_ns: measured_ns.saturating_sub(self.min_ns),
+        }
+    }
+}
+
+/// Shows the duration with its range, e.g. `5.1 s (4.8 s to 5.3 s)`.
+impl fmt::Display for PredictedDuration {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = Duration::from_ns(self.ns);
+        match self.range() {
+            Some(range) => write!(formatter, "{ns} ({range})"),
+            None => write!(formatter, "{ns}"),
         }
     }
 }
@@ -124,6 +148,22 @@ pub struct Prediction {
     pub uncertain_waits: u64,
     /// All losses of the recording.
     pub losses: Losses,
+}
+
+impl Prediction {
+    /// Returns why there is no prediction, as a clause; `None` if there is one.
+    #[must_use]
+    pub fn reason(&self) -> Option<String> {
+        Some(match (self.no_prediction?, self.identity.max_error_ns) {
+            (NoPrediction::PathUnknown, _) => format!("{:.0} % of the critical path is unknown", self.unknown_percent),
+            (NoPrediction::IdentityFailed, Some(error_ns)) => {
+                format!("a replay without a change ends a phase up to {} early or late", Duration::from_ns(error_ns))
+            }
+            (NoPrediction::IdentityFailed, None) => "a replay without a change does not end".to_owned(),
+            (NoPrediction::EndNotReached, _) => "a replay with the change does not end".to_owned(),
+            (NoPrediction::RangeTooWide, _) => "the range of the prediction is too wide".to_owned(),
+        })
+    }
 }
 
 /// A what-if question.

@@ -272,6 +272,7 @@ impl Builder<'_> {
                         _ => self.graph.external_wait(ExternalWait {
                             delay_ns: ready.saturating_sub(start).max(0),
                             until_ns: ready,
+                            recorded_ns: start_ns,
                         }),
                     };
                     segments.push(TimedSegment { recorded_ns: start_ns, segment });

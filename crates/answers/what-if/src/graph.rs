@@ -52,6 +52,8 @@ pub struct ExternalWait {
     pub delay_ns: i64,
     /// When it ended, ns.
     pub until_ns: i64,
+    /// When it began in the recording, ns on the recording's clock.
+    pub recorded_ns: i64,
 }
 
 /// An action some time after a thread's progress.

@@ -3,7 +3,7 @@
 use onoff_evidence::transition_kind::TransitionKind;
 use serde::Serialize;
 
-use crate::model::{Model, signal_time};
+use crate::model::{Model, ModelPhase, signal_time};
 use crate::replay::{ExternalRule, Replay};
 
 /// Tolerance of a phase end: this share of the time from the start of its transition, percent.
@@ -49,14 +49,17 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Returns the check for some of the phases.
+    /// Judges the phases and the order of services.
     #[must_use]
-    pub fn of_phases(mut self, is_included: impl Fn(&PhaseIdentity) -> bool) -> Self {
-        self.phases.retain(is_included);
-        let errors: Option<Vec<i64>> = self.phases.iter().map(|phase| phase.error_ns.map(i64::abs)).collect();
-        self.max_error_ns = errors.map(|errors| errors.into_iter().max().unwrap_or(0));
-        self.holds = self.services_out_of_order == 0 && self.phases.iter().all(|phase| phase.holds);
-        self
+    pub(crate) fn new(phases: Vec<PhaseIdentity>, services_out_of_order: u64) -> Self {
+        let errors: Option<Vec<i64>> = phases.iter().map(|phase| phase.error_ns.map(i64::abs)).collect();
+        Self {
+            max_error_ns: errors.map(|errors| errors.into_iter().max().unwrap_or(0)),
+            holds: services_out_of_order == 0 && phases.iter().all(|phase| phase.holds),
+            phases,
+            services_out_of_order,
+            free_running_error_ns: None,
+        }
     }
 }
 
@@ -66,21 +69,29 @@ pub(crate) fn is_within_tolerance(error_ns: i64, length_ns: i64) -> bool {
 }
 
 impl Model<'_, '_> {
-    /// Replays the recording without a change and compares.
+    /// Replays the recording without a change and compares all phases.
     #[must_use]
-    pub fn identity(&self) -> (Identity, Replay) {
-        let replay = self.replay(&self.graph, ExternalRule::Delay);
-        (self.identity_of(&replay), replay)
+    pub fn identity(&self) -> Identity {
+        let phases: Vec<&ModelPhase> = self.phases.iter().collect();
+        self.identity_of_phases(&phases).0
     }
 
-    /// Compares a replay without a change with the recording.
+    /// Replays the recording without a change up to the end of some phases, and compares them.
+    pub(crate) fn identity_of_phases(&self, phases: &[&ModelPhase]) -> (Identity, Replay) {
+        let mut horizon = self.horizon(phases);
+        horizon.signals.extend(self.service_starts(end_of(phases)));
+        let replay = self.replay(&self.graph, ExternalRule::Delay, &horizon);
+        (self.identity_of(&replay, phases), replay)
+    }
+
+    /// Compares some phases of a replay without a change with the recording.
     #[must_use]
-    pub(crate) fn identity_of(&self, replay: &Replay) -> Identity {
+    pub(crate) fn identity_of(&self, replay: &Replay, compared: &[&ModelPhase]) -> Identity {
         let mut transition: Option<(TransitionKind, i64, i64)> = None;
         let phases: Vec<PhaseIdentity> = self
             .phases
             .iter()
-            .map(|phase| {
+            .filter_map(|phase| {
                 let (kind, range) = (phase.phase.transition, phase.phase.range);
                 // The phases of a transition follow each other without a gap.
                 let (first_ns, last_ns) = match transition {
@@ -90,28 +101,30 @@ impl Model<'_, '_> {
                     _ => (range.start_ns, range.end_ns),
                 };
                 transition = Some((kind, first_ns, last_ns));
+                if !compared.iter().any(|compared| std::ptr::eq(*compared, phase)) {
+                    return None;
+                }
                 let measured_end_ns = self.clock.awake(phase.phase.range.end_ns);
                 let replayed_end_ns = self.replayed_phase(phase, &self.graph, replay).end_ns;
                 let error_ns = replayed_end_ns.map(|replayed_ns| replayed_ns.saturating_sub(measured_end_ns));
                 let length_ns = measured_end_ns.saturating_sub(self.clock.awake(first_ns)).max(0);
-                PhaseIdentity {
+                Some(PhaseIdentity {
                     transition: phase.phase.transition.as_str().to_owned(),
                     phase: phase.phase.name.clone(),
                     measured_end_ns,
                     replayed_end_ns,
                     error_ns,
                     holds: error_ns.is_some_and(|error_ns| is_within_tolerance(error_ns, length_ns)),
-                }
+                })
             })
             .collect();
-        let services_out_of_order = self.services_out_of_order(replay);
-        Identity { services_out_of_order, phases, ..Identity::default() }.of_phases(|_| true)
+        Identity::new(phases, self.services_out_of_order(replay, end_of(compared)))
     }
 
-    fn services_out_of_order(&self, replay: &Replay) -> u64 {
+    fn services_out_of_order(&self, replay: &Replay, end_ns: i64) -> u64 {
         let mut latest_ns = i64::MIN;
         let mut out_of_order = 0;
-        for signal in self.service_starts() {
+        for signal in self.service_starts(end_ns) {
             let Some(time_ns) = signal_time(replay, signal) else {
                 out_of_order += 1;
                 continue;
@@ -121,4 +134,9 @@ impl Model<'_, '_> {
         }
         out_of_order
     }
+}
+
+/// Returns the recorded end of the last phase, ns.
+fn end_of(phases: &[&ModelPhase]) -> i64 {
+    phases.iter().map(|phase| phase.phase.range.end_ns).max().unwrap_or(i64::MIN)
 }

@@ -109,13 +109,13 @@ impl Predictor<'_, '_, '_> {
             let mut free = self.model.graph.clone();
             free.processors = FREE_PROCESSORS.max(free.processors);
             free.disks.iter_mut().for_each(|disk| disk.concurrency = u32::MAX);
-            let chain = self.predicted_ns(&free, &self.model.logged_replay(&free));
+            let chain = self.predicted_ns(&free, &self.logged_replay(&free));
             for timed in free.tasks.iter_mut().flat_map(|task| &mut Arc::make_mut(task).segments) {
                 if let Segment::Timer(_) = timed.segment {
                     timed.segment = Segment::Delay(0);
                 }
             }
-            let replay = self.model.logged_replay(&free);
+            let replay = self.logged_replay(&free);
             let chain_without_timers = self.predicted_ns(&free, &replay);
             chains = chain.zip(chain_without_timers).map(|(chain_ns, without_ns)| {
                 let chain_ns = chain_ns.min(self.measured_ns);

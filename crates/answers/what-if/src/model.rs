@@ -9,7 +9,7 @@ use onoff_usage::idle::IdleMetric;
 use crate::barriers::{add_barriers, device_waits, service_waits};
 use crate::build::{Anchor, BuiltGraph, DriverWaits, build};
 use crate::graph::{AwakeClock, Graph, SignalId, SignalSpan};
-use crate::replay::{ExternalRule, Machine, NEVER, Replay, replay};
+use crate::replay::{ExternalRule, Horizon, Machine, NEVER, Replay, replay};
 use crate::settle::{Settled, settle};
 
 /// Lowest priority that counts as load for the idle rule.
@@ -56,6 +56,13 @@ pub struct ReplayedPhase {
     pub end_ns: Option<i64>,
     /// Required idle time in the phase, ns; 0 except in settling phases.
     pub idle_ns: i64,
+}
+
+impl ReplayedPhase {
+    /// Returns the duration without required idle time, ns.
+    pub(crate) fn duration_ns(&self) -> Option<i64> {
+        Some(self.end_ns?.saturating_sub(self.start_ns?).saturating_sub(self.idle_ns))
+    }
 }
 
 /// Collects anchors. Anchors at one time on one thread share a signal.
@@ -183,23 +190,36 @@ impl<'w, 't> Model<'w, 't> {
         }
     }
 
-    /// Replays `graph`, a change of [`Self::graph`]. On Linux, ready threads run in recorded order: their order depends
-    /// on past processor time, which a recording does not show.
+    /// Returns what a replay has to reach so that these phases end.
     #[must_use]
-    pub fn replay(&self, graph: &Graph, external_waits: ExternalRule) -> Replay {
-        self.replay_on(graph, external_waits, self.has_recorded_order(), false)
+    pub fn horizon(&self, phases: &[&ModelPhase]) -> Horizon {
+        let mut phases = phases.to_vec();
+        phases.sort_by_key(|phase| phase.phase.range.start_ns);
+        let starts = phases.iter().map(|phase| phase.start);
+        let settling = phases.iter().filter(|phase| phase.end.is_none());
+        Horizon {
+            signals: starts.chain(phases.iter().filter_map(|phase| phase.end)).collect(),
+            settling: settling.map(|phase| phase.start).collect(),
+        }
+    }
+
+    /// Replays `graph`, a change of [`Self::graph`], up to `horizon`. On Linux, ready threads run in recorded order:
+    /// their order depends on past processor time, which a recording does not show.
+    #[must_use]
+    pub fn replay(&self, graph: &Graph, external_waits: ExternalRule, horizon: &Horizon) -> Replay {
+        replay(graph, Machine { external_waits, ..self.machine(graph, horizon) })
     }
 
     /// Like [`Self::replay`], and logs what every task did.
     #[must_use]
-    pub fn logged_replay(&self, graph: &Graph) -> Replay {
-        self.replay_on(graph, ExternalRule::Delay, self.has_recorded_order(), true)
+    pub fn logged_replay(&self, graph: &Graph, horizon: &Horizon) -> Replay {
+        replay(graph, Machine { is_logged: true, ..self.machine(graph, horizon) })
     }
 
     /// Replays `graph` with ready threads in the order in which they became ready.
     #[must_use]
-    pub fn replay_freely(&self, graph: &Graph) -> Replay {
-        self.replay_on(graph, ExternalRule::Delay, false, false)
+    pub fn replay_freely(&self, graph: &Graph, horizon: &Horizon) -> Replay {
+        replay(graph, Machine { in_recorded_order: false, ..self.machine(graph, horizon) })
     }
 
     /// True if [`Self::replay`] uses the recorded order of ready threads.
@@ -208,24 +228,15 @@ impl<'w, 't> Model<'w, 't> {
         self.trace.system.kind == SystemKind::Linux
     }
 
-    fn replay_on(
-        &self,
-        graph: &Graph,
-        external_waits: ExternalRule,
-        in_recorded_order: bool,
-        is_logged: bool,
-    ) -> Replay {
-        let settling = self.phases.iter().filter(|phase| phase.end.is_none());
-        let first = settling.min_by_key(|phase| phase.phase.range.start_ns);
-        let machine = Machine {
+    fn machine<'h>(&self, graph: &Graph, horizon: &'h Horizon) -> Machine<'h> {
+        Machine {
             processors: graph.processors,
-            external_waits,
-            in_recorded_order,
-            loads_from: first.map(|phase| phase.start),
+            external_waits: ExternalRule::Delay,
+            in_recorded_order: self.has_recorded_order(),
+            horizon,
             min_load_priority: NORMAL_PRIORITY,
-            is_logged,
-        };
-        replay(graph, machine)
+            is_logged: false,
+        }
     }
 
     /// Returns when the phase ran in a replay.
@@ -258,11 +269,11 @@ impl<'w, 't> Model<'w, 't> {
         stops.collect()
     }
 
-    /// Returns the signals of recorded service starts, in recorded order.
-    pub fn service_starts(&self) -> impl Iterator<Item = SignalId> + '_ {
-        self.services.iter().filter_map(|span| {
+    /// Returns the signals of the service starts that were recorded up to `end_ns`, in recorded order.
+    pub fn service_starts(&self, end_ns: i64) -> impl Iterator<Item = SignalId> + '_ {
+        self.services.iter().filter_map(move |span| {
             let row = self.trace.service_transitions.get(span.row)?;
-            span.start.filter(|_| row.kind == ServiceChange::Start)
+            span.start.filter(|_| row.kind == ServiceChange::Start && row.start_ns <= end_ns)
         })
     }
 }

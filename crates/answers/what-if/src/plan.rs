@@ -17,7 +17,7 @@ use crate::identity::Identity;
 use crate::prediction::{
     Durations, NoPrediction, PredictedDuration, Predictor, WhatIfError, WhatIfQuestion, first_culprit, with_predictor,
 };
-use crate::replay::{ExternalRule, Replay};
+use crate::replay::Replay;
 
 /// Minimum saving of a step, ns: 300 ms, the variation between two boots of one computer (table 5 of the paper).
 pub const MIN_SAVING_NS: i64 = NOISE_NS;
@@ -152,7 +152,7 @@ impl Predictor<'_, '_, '_> {
         }
         let mut before: Durations = [self.measured_ns; 2];
         let mut shares = {
-            let replay = self.model.logged_replay(&self.model.graph);
+            let replay = self.logged_replay(&self.model.graph);
             self.shares(&self.model.graph, &replay)
         };
         plan.bottleneck = first_culprit(&shares);
@@ -243,14 +243,14 @@ impl Search<'_, '_, '_, '_> {
     fn trial(&mut self, changes: Vec<Change>) -> Option<Trial> {
         let graph = self.graph(&changes)?;
         self.replayed += 1;
-        let replay = self.predictor.model.replay(&graph, ExternalRule::Delay);
+        let replay = self.predictor.replay(&graph);
         let predicted_ns = self.predictor.predicted_ns(&graph, &replay)?;
         Some(Trial { changes, saving_ns: self.predicted_ns.saturating_sub(predicted_ns), stronger: None })
     }
 
     fn logged(&mut self, changes: &[Change]) -> Option<(Graph, Replay)> {
         let graph = self.graph(changes)?;
-        let replay = self.predictor.model.logged_replay(&graph);
+        let replay = self.predictor.logged_replay(&graph);
         Some((graph, replay))
     }
 

@@ -1,6 +1,6 @@
 //! The answer: predicted total and phases beside the measured ones, and what the prediction rests on.
 
-use onoff_blame::account::{AccountBuilder, ThreadWork};
+use onoff_blame::account::{AccountBuilder, AccountedPhase, ThreadWork};
 use onoff_blame::waits::{TransitionPhase, Waits};
 use onoff_evidence::phase_name::SETTLING_PHASES;
 use onoff_evidence::significance::NOISE_NS;
@@ -14,11 +14,11 @@ pub use crate::answer::{
 };
 use crate::bottleneck::{Bottleneck, SettlingInterval, Shares};
 use crate::changes::{Change, ChangeError, Changes};
-use crate::graph::{Graph, Segment};
-use crate::identity::{Identity, PhaseIdentity};
+use crate::graph::Graph;
+use crate::identity::Identity;
 use crate::linux;
-use crate::model::{Model, ModelPhase, signal_time};
-use crate::replay::{ExternalRule, Replay};
+use crate::model::{Model, ModelPhase, ReplayedPhase, signal_time};
+use crate::replay::{ExternalRule, Horizon, Replay};
 
 /// Predicts the effect of the changes on a transition.
 ///
@@ -64,7 +64,7 @@ fn predict_threads<R>(
     }
     let waits = Waits::new(trace);
     let model = Model::new(trace, &waits);
-    answer(&mut Predictor::new(&model, transition).ok_or(WhatIfError::NoTransition)?)
+    answer(&mut Predictor::new(&model, transition, &[]).ok_or(WhatIfError::NoTransition)?)
 }
 
 fn transition_of(trace: &Trace, question: &WhatIfQuestion) -> Result<Transition, WhatIfError> {
@@ -86,11 +86,11 @@ pub struct Predictor<'m, 'w, 't> {
     /// Phases of the transition, in order.
     pub(crate) phases: Vec<&'m ModelPhase>,
     pub(crate) identity: Identity,
+    /// The end of the transition.
+    horizon: Horizon,
     /// The replays without a change: with external waits as long as recorded, ending at their recorded times, and on
     /// Linux with ready threads in the order in which they became ready.
-    bases: Vec<Replay>,
-    /// Durations of the first two without required idle time, ns.
-    base_totals: [Option<i64>; 2],
+    bases: Vec<Outcome>,
     pub(crate) unknown_percent: f64,
     work: ThreadWork<'w, 't>,
 }
@@ -98,10 +98,24 @@ pub struct Predictor<'m, 'w, 't> {
 /// Predicted durations of a transition: with external waits as long as recorded, and ending at their recorded times.
 pub(crate) type Durations = [i64; 2];
 
+/// When the phases of a transition ran in a replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Outcome {
+    phases: Vec<ReplayedPhase>,
+    /// Time from the start of the first phase to the end of the last, without required idle time, ns; `None` if a phase
+    /// did not end.
+    total_ns: Option<i64>,
+}
+
+/// Indexes of [`Predictor::bases`].
+const BY_DELAY: usize = 0;
+const BY_TIME: usize = 1;
+
 impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
-    /// Returns `None` if no phase of the transition is known.
+    /// Returns `None` if no phase of the transition is known. `accounts` are accounts of its phases; missing ones are
+    /// computed.
     #[must_use]
-    pub fn new(model: &'m Model<'w, 't>, transition: &Transition) -> Option<Self> {
+    pub fn new(model: &'m Model<'w, 't>, transition: &Transition, accounts: &[AccountedPhase]) -> Option<Self> {
         let is_of_transition = |phase: &&ModelPhase| {
             phase.phase.transition == transition.kind
                 && transition.phases.iter().any(|row| {
@@ -114,65 +128,58 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
         if phases.is_empty() {
             return None;
         }
-        let (identity, base) = model.identity();
-        let is_shown = |row: &PhaseIdentity| {
-            phases.iter().any(|phase| {
-                phase.phase.name == row.phase && model.clock.awake(phase.phase.range.end_ns) == row.measured_end_ns
-            })
-        };
-        let mut identity = identity.of_phases(is_shown);
-        let absolute = match model.graph.external_waits.is_empty() {
-            true => base.clone(),
-            false => model.replay(&model.graph, ExternalRule::AbsoluteTime),
-        };
-        let mut bases = vec![base, absolute];
-        if model.has_recorded_order() {
-            let free = model.replay_freely(&model.graph);
-            identity.free_running_error_ns = model.identity_of(&free).of_phases(is_shown).max_error_ns;
-            bases.push(free);
-        }
+        let (identity, base) = model.identity_of_phases(&phases);
         let mut predictor = Self {
             changes: Changes::new(model),
             kind: transition.kind,
             number: transition.number,
             measured_ns: transition.duration_ns().unwrap_or(transition.total_at_least_ns),
             work: ThreadWork::new(model.waits),
-            unknown_percent: unknown_percent(model.waits, phases.iter().map(|phase| &phase.phase)),
+            unknown_percent: unknown_percent(model.waits, phases.iter().map(|phase| &phase.phase), accounts),
+            horizon: model.horizon(&phases),
             phases,
             model,
             identity,
-            bases,
-            base_totals: [None; 2],
+            bases: Vec::new(),
         };
-        predictor.base_totals = [0, 1].map(|index| predictor.total(&model.graph, predictor.bases.get(index)?));
+        let free = predictor.free_replay(&model.graph);
+        predictor.bases = predictor.outcomes(&model.graph, &base, free.as_ref());
+        predictor.identity.free_running_error_ns =
+            free.and_then(|free| model.identity_of(&free, &predictor.phases).max_error_ns);
         Some(predictor)
     }
 
-    /// Predicts the effect of the changes.
+    /// Predicts the effect of the changes, and names what would then be the first culprit.
     ///
     /// # Errors
     /// A change cannot be made.
     pub fn predict(&mut self, changes: &[Change]) -> Result<Prediction, WhatIfError> {
+        self.predict_with(changes, true)
+    }
+
+    /// Like [`Self::predict`], without the first culprit, in less time.
+    ///
+    /// # Errors
+    /// A change cannot be made.
+    pub fn predict_duration(&mut self, changes: &[Change]) -> Result<Prediction, WhatIfError> {
+        self.predict_with(changes, false)
+    }
+
+    fn predict_with(&mut self, changes: &[Change], names_culprit: bool) -> Result<Prediction, WhatIfError> {
         let graph = self.changes.apply(changes)?;
         let no_prediction = self.no_prediction();
-        let replays = match no_prediction {
-            Some(_) => Vec::new(),
-            None => {
-                let mut replays = vec![(self.model.logged_replay(&graph), 0)];
-                if !graph.external_waits.is_empty() {
-                    replays.push((self.model.replay(&graph, ExternalRule::AbsoluteTime), 1));
-                }
-                if self.model.has_recorded_order() {
-                    replays.push((self.model.replay_freely(&graph), 2));
-                }
-                replays
-            }
-        };
+        let replay = no_prediction.is_none().then(|| match names_culprit {
+            true => self.logged_replay(&graph),
+            false => self.replay(&graph),
+        });
+        let outcomes = replay.as_ref().map_or_else(Vec::new, |replay| {
+            let free = self.free_replay(&graph);
+            self.outcomes(&graph, replay, free.as_ref())
+        });
         // The change from the replay without it, so that the replay's own error cancels out.
-        let predict = |measured_ns: i64, duration_of: &dyn Fn(&Graph, &Replay) -> Option<i64>| {
-            let durations = replays.iter().map(|(replay, base)| {
-                let base = self.bases.get(*base)?;
-                let change_ns = duration_of(&graph, replay)?.saturating_sub(duration_of(&self.model.graph, base)?);
+        let predict = |measured_ns: i64, duration_of: &dyn Fn(&Outcome) -> Option<i64>| {
+            let durations = outcomes.iter().zip(&self.bases).map(|(outcome, base)| {
+                let change_ns = duration_of(outcome)?.saturating_sub(duration_of(base)?);
                 Some(measured_ns.saturating_add(change_ns).max(0))
             });
             let durations = durations.collect::<Option<Vec<i64>>>()?;
@@ -182,16 +189,17 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
         let phases: Vec<PredictedPhase> = self
             .phases
             .iter()
-            .map(|phase| {
-                let measured_ns = self.measured(phase);
-                let predicted = predict(measured_ns, &|graph, replay| self.duration(phase, graph, replay));
+            .enumerate()
+            .map(|(index, phase)| {
+                let measured_ns = self.measured(index, phase);
+                let predicted = predict(measured_ns, &|outcome| outcome.phases.get(index)?.duration_ns());
                 PredictedPhase { phase: phase.phase.name.clone(), measured_ns, predicted }
             })
             .collect();
-        let predicted = predict(self.measured_ns, &|graph, replay| self.total(graph, replay));
+        let predicted = predict(self.measured_ns, &|outcome| outcome.total_ns);
         let saving = predicted.map(|predicted| predicted.saving_from(self.measured_ns));
         let end_reached = predicted.is_some();
-        let shares = replays.first().filter(|_| end_reached).map(|(replay, _)| self.shares(&graph, replay));
+        let shares = replay.filter(|_| end_reached && names_culprit).map(|replay| self.shares(&graph, &replay));
         Ok(Prediction {
             transition: self.kind,
             number: self.number,
@@ -212,6 +220,53 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
         })
     }
 
+    /// Replays a changed graph up to the end of the transition.
+    pub(crate) fn replay(&self, graph: &Graph) -> Replay {
+        self.model.replay(graph, ExternalRule::Delay, &self.horizon)
+    }
+
+    /// Like [`Self::replay`], and logs what every task did.
+    pub(crate) fn logged_replay(&self, graph: &Graph) -> Replay {
+        self.model.logged_replay(graph, &self.horizon)
+    }
+
+    fn free_replay(&self, graph: &Graph) -> Option<Replay> {
+        self.model.has_recorded_order().then(|| self.model.replay_freely(graph, &self.horizon))
+    }
+
+    /// Returns the outcomes of all rules for a graph, in the order of [`Self::bases`].
+    fn outcomes(&self, graph: &Graph, replay: &Replay, free: Option<&Replay>) -> Vec<Outcome> {
+        let by_delay = self.outcome(graph, replay);
+        let by_time = self.outcome_by_time(graph, replay).unwrap_or_else(|| by_delay.clone());
+        let free = free.map(|free| self.outcome(graph, free));
+        [by_delay, by_time].into_iter().chain(free).collect()
+    }
+
+    /// Returns when the phases ran in a replay.
+    fn outcome(&self, graph: &Graph, replay: &Replay) -> Outcome {
+        let replayed = self.phases.iter().map(|phase| self.model.replayed_phase(phase, graph, replay));
+        let phases: Vec<ReplayedPhase> = replayed.collect();
+        let (mut first_ns, mut last_ns, mut idle_ns) = (i64::MAX, i64::MIN, 0_i64);
+        let mut is_complete = true;
+        for phase in &phases {
+            let (Some(start_ns), Some(end_ns)) = (phase.start_ns, phase.end_ns) else {
+                is_complete = false;
+                break;
+            };
+            (first_ns, last_ns) = (first_ns.min(start_ns), last_ns.max(end_ns));
+            idle_ns = idle_ns.saturating_add(phase.idle_ns);
+        }
+        let total_ns = is_complete.then(|| last_ns.saturating_sub(first_ns).saturating_sub(idle_ns));
+        Outcome { phases, total_ns }
+    }
+
+    /// Replays a graph with external waits that end at their recorded times; `None` if the replay by the other rule,
+    /// `replay`, is the same.
+    fn outcome_by_time(&self, graph: &Graph, replay: &Replay) -> Option<Outcome> {
+        let replay_by_time = || self.model.replay(graph, ExternalRule::AbsoluteTime, &self.horizon);
+        replay.depends_on_rule.then(|| self.outcome(graph, &replay_by_time()))
+    }
+
     /// Returns why nothing can be predicted.
     pub(crate) fn no_prediction(&self) -> Option<NoPrediction> {
         if !self.identity.holds {
@@ -226,23 +281,19 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
     /// Returns the predicted duration for a changed graph with external waits as long as recorded, ns; `None` if the
     /// end is not reached.
     pub(crate) fn predicted_ns(&self, graph: &Graph, replay: &Replay) -> Option<i64> {
-        let [base_ns, _] = self.base_totals;
-        self.predicted_from(graph, replay, base_ns)
+        self.predicted_from(&self.outcome(graph, replay), BY_DELAY)
     }
 
     /// Returns the predicted durations for a changed graph, ns; `None` if the end is not reached.
     pub(crate) fn durations(&self, graph: &Graph, delay: &Replay) -> Option<Durations> {
-        let ns = self.predicted_ns(graph, delay)?;
-        if graph.external_waits.is_empty() {
-            return Some([ns; 2]);
-        }
-        let [_, base_ns] = self.base_totals;
-        let absolute = self.model.replay(graph, ExternalRule::AbsoluteTime);
-        Some([ns, self.predicted_from(graph, &absolute, base_ns)?])
+        let by_delay = self.outcome(graph, delay);
+        let ns = self.predicted_from(&by_delay, BY_DELAY)?;
+        let by_time = self.outcome_by_time(graph, delay).unwrap_or(by_delay);
+        Some([ns, self.predicted_from(&by_time, BY_TIME)?])
     }
 
-    fn predicted_from(&self, graph: &Graph, replay: &Replay, base_ns: Option<i64>) -> Option<i64> {
-        let change_ns = self.total(graph, replay)?.saturating_sub(base_ns?);
+    fn predicted_from(&self, outcome: &Outcome, base: usize) -> Option<i64> {
+        let change_ns = outcome.total_ns?.saturating_sub(self.bases.get(base)?.total_ns?);
         Some(self.measured_ns.saturating_add(change_ns).max(0))
     }
 
@@ -276,49 +327,43 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
     pub(crate) fn uncertain_waits(&self) -> u64 {
         let start_ns = self.phases.iter().map(|phase| phase.phase.range.start_ns).min().unwrap_or(0);
         let end_ns = self.phases.iter().map(|phase| phase.phase.range.end_ns).max().unwrap_or(0);
-        let segments = self.model.graph.tasks.iter().flat_map(|task| &task.segments);
-        let waits = segments.filter(|timed| {
-            matches!(timed.segment, Segment::External(_)) && (start_ns..end_ns).contains(&timed.recorded_ns)
-        });
-        waits.count() as u64
+        let waits = self.model.graph.external_waits.iter();
+        waits.filter(|wait| (start_ns..end_ns).contains(&wait.recorded_ns)).count() as u64
     }
 
     /// Returns the recorded duration of a phase without required idle time and time asleep, ns.
-    fn measured(&self, phase: &ModelPhase) -> i64 {
+    fn measured(&self, index: usize, phase: &ModelPhase) -> i64 {
         let (range, clock) = (phase.phase.range, &self.model.clock);
-        let base = self.bases.first();
-        let idle_ns = base.map_or(0, |base| self.model.replayed_phase(phase, &self.model.graph, base).idle_ns);
+        let base = self.bases.get(BY_DELAY).and_then(|base| base.phases.get(index));
+        let idle_ns = base.map_or(0, |phase| phase.idle_ns);
         clock.awake(range.end_ns).saturating_sub(clock.awake(range.start_ns)).saturating_sub(idle_ns).max(0)
-    }
-
-    /// Returns the duration of a phase in a replay without required idle time, ns.
-    fn duration(&self, phase: &ModelPhase, graph: &Graph, replay: &Replay) -> Option<i64> {
-        let replayed = self.model.replayed_phase(phase, graph, replay);
-        Some(replayed.end_ns?.saturating_sub(replayed.start_ns?).saturating_sub(replayed.idle_ns))
-    }
-
-    /// Returns the time from the start of the first phase to the end of the last in a replay, without required idle
-    /// time, ns.
-    fn total(&self, graph: &Graph, replay: &Replay) -> Option<i64> {
-        let (mut first_ns, mut last_ns, mut idle_ns) = (i64::MAX, i64::MIN, 0_i64);
-        for phase in &self.phases {
-            let replayed = self.model.replayed_phase(phase, graph, replay);
-            first_ns = first_ns.min(replayed.start_ns?);
-            last_ns = last_ns.max(replayed.end_ns?);
-            idle_ns = idle_ns.saturating_add(replayed.idle_ns);
-        }
-        Some(last_ns.saturating_sub(first_ns).saturating_sub(idle_ns))
     }
 }
 
 /// Returns the share of the phases' critical path that is unknown, percent.
-fn unknown_percent<'p>(waits: &Waits<'_>, phases: impl Iterator<Item = &'p TransitionPhase>) -> f64 {
-    let mut builder = AccountBuilder::new(waits);
+fn unknown_percent<'p>(
+    waits: &Waits<'_>,
+    phases: impl Iterator<Item = &'p TransitionPhase>,
+    accounts: &[AccountedPhase],
+) -> f64 {
+    let mut builder = None;
     let (mut unknown_ns, mut total_ns) = (0_i64, 0_i64);
     for phase in phases.filter(|phase| !SETTLING_PHASES.contains(&phase.name.as_str())) {
-        let account = builder.phase(phase);
-        unknown_ns = unknown_ns.saturating_add(account.unknown_ns);
-        total_ns = total_ns.saturating_add(account.duration_ns);
+        let is_account = |accounted: &&AccountedPhase| {
+            let account = &accounted.account;
+            accounted.transition == phase.transition.as_str()
+                && accounted.phase == phase.name
+                && (account.start_ns, account.end_ns) == (phase.range.start_ns, phase.range.end_ns)
+        };
+        let (unknown, duration) = match accounts.iter().find(is_account).map(|accounted| &accounted.account) {
+            Some(account) => (account.unknown_ns, account.duration_ns),
+            None => {
+                let account = builder.get_or_insert_with(|| AccountBuilder::new(waits)).phase(phase);
+                (account.unknown_ns, account.duration_ns)
+            }
+        };
+        unknown_ns = unknown_ns.saturating_add(unknown);
+        total_ns = total_ns.saturating_add(duration);
     }
     onoff_usage::cpu::percent_of(unknown_ns, total_ns)
 }

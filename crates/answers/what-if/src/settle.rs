@@ -20,6 +20,20 @@ pub struct Settled {
 /// is no load.
 #[must_use]
 pub fn settle(replay: &Replay, start_ns: i64, processors: u32, metric: IdleMetric) -> Option<Settled> {
+    settle_until(replay, start_ns, processors, metric, i64::MAX).ok()
+}
+
+/// Like [`settle`], for loads that are known up to `known_ns`.
+///
+/// # Errors
+/// Returns the idle time up to `known_ns`, ns, if it was not enough.
+pub(crate) fn settle_until(
+    replay: &Replay,
+    start_ns: i64,
+    processors: u32,
+    metric: IdleMetric,
+    known_ns: i64,
+) -> Result<Settled, i64> {
     let slice_ns = metric.slice_ns.max(1);
     let mut cpu = Slices { start_ns, slice_ns, busy_ns: Vec::new() };
     for &(from_ns, to_ns) in &replay.cpu_loads {
@@ -38,15 +52,20 @@ pub fn settle(replay: &Replay, start_ns: i64, processors: u32, metric: IdleMetri
         }
     }
     let mut counter = IdleCounter::new(metric, processors);
+    let mut end_ns = start_ns;
     for index in 0..MAX_SLICES {
-        let slice_start_ns = start_ns.saturating_add(slice_ns.saturating_mul(i64::try_from(index).ok()?));
+        let slice_start_ns = end_ns;
+        end_ns = slice_start_ns.saturating_add(slice_ns);
+        if end_ns > known_ns {
+            break;
+        }
         let busiest_ns = disks.iter().map(|(slices, _)| slices.get(index)).max().unwrap_or(0);
         counter.add(slice_start_ns, cpu.get(index), Some(busiest_ns));
         if counter.is_complete() {
-            return Some(Settled { end_ns: slice_start_ns.saturating_add(slice_ns), idle_ns: counter.idle_ns() });
+            return Ok(Settled { end_ns, idle_ns: counter.idle_ns() });
         }
     }
-    None
+    Err(counter.idle_ns())
 }
 
 /// Busy time by slice.

@@ -11,9 +11,10 @@ use crate::support::{scenario, scenario_paths, simulate};
 fn measure(name: &str, trace: &Trace) -> Identity {
     let waits = Waits::new(trace);
     let model = Model::new(trace, &waits);
-    let (identity, _) = model.identity();
+    let identity = model.identity();
     if model.has_recorded_order() {
-        let free = model.replay_freely(&model.graph);
+        let phases: Vec<_> = model.phases.iter().collect();
+        let free = model.replay_freely(&model.graph, &model.horizon(&phases));
         let errors_ns = model.phases.iter().filter_map(|phase| {
             let end_ns = model.replayed_phase(phase, &model.graph, &free).end_ns?;
             Some((end_ns - model.clock.awake(phase.phase.range.end_ns)).abs())

@@ -71,10 +71,25 @@ impl LifetimeIndex {
     /// Returns the row of the latest lifetime of `id` that started by `time_ns`, or of the first lifetime if none had
     /// started.
     fn row_at(&self, id: u32, time_ns: i64) -> Option<u32> {
+        let lifetime = self.lifetimes.get(self.indexes_at(id, time_ns).1)?;
+        (lifetime.id == id).then_some(lifetime.row)
+    }
+
+    /// Returns the interval around `time_ns` in which [`Self::row_at`] returns the same row.
+    fn interval_at(&self, id: u32, time_ns: i64) -> (i64, i64) {
+        let (first_index, index) = self.indexes_at(id, time_ns);
+        let start_ns = |index: usize| {
+            self.lifetimes.get(index).filter(|lifetime| lifetime.id == id).map(|lifetime| lifetime.start_ns)
+        };
+        let from_ns = start_ns(index).filter(|_| index > first_index).unwrap_or(i64::MIN);
+        (from_ns, start_ns(index.saturating_add(1)).unwrap_or(i64::MAX))
+    }
+
+    /// Returns the indexes of the first lifetime of `id` and of the one at `time_ns`.
+    fn indexes_at(&self, id: u32, time_ns: i64) -> (usize, usize) {
         let first_index = self.lifetimes.partition_point(|lifetime| lifetime.id < id);
         let end_index = self.lifetimes.partition_point(|lifetime| (lifetime.id, lifetime.start_ns) <= (id, time_ns));
-        let lifetime = self.lifetimes.get(first_index.max(end_index.saturating_sub(1)))?;
-        (lifetime.id == id).then_some(lifetime.row)
+        (first_index, first_index.max(end_index.saturating_sub(1)))
     }
 
     fn contains(&self, id: u32) -> bool {
@@ -120,6 +135,12 @@ impl Lifetimes {
     #[must_use]
     pub fn thread(&self, tid: u32, time_ns: i64) -> Option<Utid> {
         self.threads.row_at(tid, time_ns).map(Utid)
+    }
+
+    /// Returns the interval around `time_ns`, without its end, in which [`Lifetimes::thread`] returns the same thread.
+    #[must_use]
+    pub fn thread_interval(&self, tid: u32, time_ns: i64) -> (i64, i64) {
+        self.threads.interval_at(tid, time_ns)
     }
 
     /// Like [`Lifetimes::thread`], but returns the id if the thread is not listed.
@@ -179,6 +200,9 @@ mod tests {
         // Times before the first start match the first lifetime.
         assert_eq!([0, 12, 39, 40, 55].map(thread), [Some(0), Some(0), Some(0), Some(2), Some(3)]);
         assert!(lifetimes.has_thread(44) && !lifetimes.has_thread(45));
+        let interval = |time_ns| lifetimes.thread_interval(44, time_ns);
+        assert_eq!([0, 39, 40, 99].map(interval), [(i64::MIN, 40), (i64::MIN, 40), (40, 55), (55, i64::MAX)]);
+        assert_eq!(lifetimes.thread_interval(45, 7), (i64::MIN, i64::MAX));
     }
 
     #[test]

@@ -116,6 +116,12 @@ pub(super) struct SubjectResolver<'t> {
     trace: &'t Trace,
     images: Images<'t>,
     tasks: HashMap<ThreadKey, Vec<Task>>,
+    /// Starts and ends of the tasks of a thread, sorted; filled on demand.
+    task_edges: HashMap<ThreadKey, Vec<i64>>,
+    /// Starts and ends of the service changes in a process, by its row, sorted; filled on demand.
+    change_edges: HashMap<usize, Vec<i64>>,
+    /// Times at which modules of the kernel were loaded or unloaded, sorted.
+    module_edges: Vec<i64>,
     /// Services by thread tag.
     tags: HashMap<u32, String>,
     /// Services by the thread that entered their main function, with the time.
@@ -186,6 +192,9 @@ impl<'t> SubjectResolver<'t> {
             kernel_steps: kernel_steps(trace),
             first_programs_ns: first_programs(trace),
             tasks: tasks(trace, images.lifetimes()),
+            task_edges: HashMap::new(),
+            change_edges: HashMap::new(),
+            module_edges: module_edges(trace),
             images,
             tags,
             main_threads,
@@ -265,6 +274,38 @@ impl<'t> SubjectResolver<'t> {
         }
         let is_kernel = is_linux && self.is_linux_kernel(process);
         Some(ThreadSubject { subject: self.process_id(process, thread.pid), on_task: false, is_kernel })
+    }
+
+    /// Returns an interval around `time_ns`, without its end, in which [`Self::thread`] and [`Self::waited_for`] return
+    /// the same for thread `tid`.
+    pub(super) fn steady_interval(&mut self, tid: u32, time_ns: i64) -> (i64, i64) {
+        // Processes of units are looked up by time.
+        if self.trace.system.kind == SystemKind::Linux {
+            return (time_ns, time_ns.saturating_add(1));
+        }
+        let life = self.life(tid, time_ns);
+        let thread = life.and_then(|life| self.trace.threads.get(life.row()));
+        let mut interval = self.images.lifetimes().thread_interval(tid, time_ns);
+        let key = life.map_or(ThreadKey::Unlisted(tid), ThreadKey::Listed);
+        if let Some(tasks) = self.tasks.get(&key) {
+            let edges = self.task_edges.entry(key);
+            let edges = edges.or_insert_with(|| sorted(tasks.iter().flat_map(|task| [task.start_ns, task.end_ns])));
+            narrow(&mut interval, edges, time_ns);
+        }
+        let process = life.and_then(|life| self.images.lifetimes().process_of(life)).map(Upid::row);
+        if let Some((process, changes)) = process.and_then(|row| Some((row, self.changes.get(&row)?))) {
+            let edges = self.change_edges.entry(process);
+            let edges =
+                edges.or_insert_with(|| sorted(changes.iter().flat_map(|change| [change.start_ns, change.end_ns])));
+            narrow(&mut interval, edges, time_ns);
+        }
+        for &(load_ns, _) in self.main_threads.get(&key).into_iter().flatten() {
+            narrow(&mut interval, &[load_ns], time_ns);
+        }
+        if thread.is_some_and(|thread| thread.pid == SYSTEM_PID) {
+            narrow(&mut interval, &self.module_edges, time_ns);
+        }
+        interval
     }
 
     /// True if a Linux process is a kernel thread, or a program run by one on behalf of whatever waits for it. Kernel
@@ -622,6 +663,29 @@ impl<'t> SubjectResolver<'t> {
             None => self.process_id(row, pid),
         })
     }
+}
+
+/// Returns when modules of the kernel were loaded or unloaded, sorted.
+fn module_edges(trace: &Trace) -> Vec<i64> {
+    let kernel_start = if trace.system.pointer_bits == 32 { 0x8000_0000 } else { 0x8000_0000_0000_0000 };
+    let is_kernel = |pid: u32, base: u64| base >= kernel_start || pid == 0 || pid == SYSTEM_PID;
+    let images = trace.images.iter().filter(|image| is_kernel(image.pid, image.base));
+    sorted(images.flat_map(|image| [image.load_ns, image.unload_ns]).flatten())
+}
+
+fn sorted(times: impl Iterator<Item = i64>) -> Vec<i64> {
+    let mut times: Vec<i64> = times.collect();
+    times.sort_unstable();
+    times
+}
+
+/// Narrows an interval to the two edges around `time_ns`.
+fn narrow(interval: &mut (i64, i64), edges: &[i64], time_ns: i64) {
+    let index = edges.partition_point(|&edge_ns| edge_ns <= time_ns);
+    let before_ns = index.checked_sub(1).and_then(|index| edges.get(index)).copied();
+    let after_ns = edges.get(index).copied();
+    *interval =
+        (before_ns.map_or(interval.0, |ns| ns.max(interval.0)), after_ns.map_or(interval.1, |ns| ns.min(interval.1)));
 }
 
 /// True for the kernel image and the HAL.

@@ -1,5 +1,6 @@
 //! Who a thread worked for at a time, with the subjects and names of the accounts.
 
+use hashbrown::HashMap;
 use onoff_evidence::account_model::AccountSubjectKind;
 use onoff_trace::{StringId, Trace};
 
@@ -11,6 +12,17 @@ use crate::waits::Waits;
 pub struct ThreadWork<'w, 't> {
     waits: &'w Waits<'t>,
     resolver: SubjectResolver<'t>,
+    /// The last answer for each thread.
+    last: HashMap<u32, LastWork>,
+}
+
+/// What a thread did in an interval.
+#[derive(Clone, Copy, Debug)]
+struct LastWork {
+    /// Start and end, ns.
+    interval: (i64, i64),
+    work: Option<WorkSubject>,
+    process_row: Option<usize>,
 }
 
 /// The subject of a thread at a time.
@@ -38,7 +50,7 @@ impl<'w, 't> ThreadWork<'w, 't> {
     /// `waits` should be built from [`crate::waits::TABLES`].
     #[must_use]
     pub fn new(waits: &'w Waits<'t>) -> Self {
-        Self { waits, resolver: SubjectResolver::new(waits.trace()) }
+        Self { waits, resolver: SubjectResolver::new(waits.trace()), last: HashMap::new() }
     }
 
     #[must_use]
@@ -47,10 +59,25 @@ impl<'w, 't> ThreadWork<'w, 't> {
     }
 
     /// Returns the subject that thread `tid` worked for at `time_ns`; `None` for the idle thread and unrecorded threads.
+    /// Times of one thread that follow each other cost little.
     pub fn at(&mut self, tid: u32, time_ns: i64) -> Option<WorkSubject> {
-        let found = self.resolver.thread(tid, time_ns, self.waits.modules())?;
-        let is_waited_for = self.resolver.waited_for(tid, time_ns).contains(&found.subject);
-        Some(WorkSubject { subject: found.subject, is_waited_for, is_kernel: found.is_kernel })
+        self.last_work(tid, time_ns).work
+    }
+
+    fn last_work(&mut self, tid: u32, time_ns: i64) -> LastWork {
+        let last = self.last.get(&tid).copied();
+        if let Some(last) = last.filter(|last| last.interval.0 <= time_ns && time_ns < last.interval.1) {
+            return last;
+        }
+        let found = self.resolver.thread(tid, time_ns, self.waits.modules());
+        let work = found.map(|found| {
+            let is_waited_for = self.resolver.waited_for(tid, time_ns).contains(&found.subject);
+            WorkSubject { subject: found.subject, is_waited_for, is_kernel: found.is_kernel }
+        });
+        let process_row = self.waits.identities.process_of(tid, time_ns).map(onoff_trace::Upid::row);
+        let last = LastWork { interval: self.resolver.steady_interval(tid, time_ns), work, process_row };
+        self.last.insert(tid, last);
+        last
     }
 
     /// Returns the subjects for which thread `tid` waits at `time_ns`, all at once: the responses to notifications and
@@ -65,9 +92,8 @@ impl<'w, 't> ThreadWork<'w, 't> {
     }
 
     /// Returns the row of the process of thread `tid` at `time_ns`.
-    #[must_use]
-    pub fn process_row(&self, tid: u32, time_ns: i64) -> Option<usize> {
-        self.waits.identities.process_of(tid, time_ns).map(onoff_trace::Upid::row)
+    pub fn process_row(&mut self, tid: u32, time_ns: i64) -> Option<usize> {
+        self.last_work(tid, time_ns).process_row
     }
 
     /// Returns the subject that all work of the process in `row` belongs to; `None` if it hosts several services.

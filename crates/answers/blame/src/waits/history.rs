@@ -82,12 +82,18 @@ impl Waits<'_> {
     fn add_histories(&self, tid: u32, idle_starts: &HashMap<u16, Vec<i64>>, histories: &mut Vec<ThreadHistory>) {
         let mut steps: Vec<HistoryStep> = Vec::new();
         let mut previous: Option<ThreadSwitch> = None;
+        // The thread does not change before this time, unless it ends.
+        let mut same_until_ns = i64::MIN;
         for index in 0.. {
             let Some(switch) = self.timelines.switch(tid, index) else { break };
             let time_ns = switch.row.time_ns;
             match switch.direction {
                 SwitchDirection::In => {
-                    let is_new = previous.is_none_or(|previous| self.is_new_life(tid, &previous, &switch));
+                    let is_new = previous
+                        .is_none_or(|previous| self.is_new_life(tid, &previous, &switch, time_ns < same_until_ns));
+                    if time_ns >= same_until_ns {
+                        same_until_ns = self.identities.same_until(tid, time_ns);
+                    }
                     if is_new {
                         close(tid, &mut steps, histories);
                         let from_ns = previous.map_or(i64::MIN, |previous| previous.row.time_ns);
@@ -132,14 +138,15 @@ impl Waits<'_> {
     }
 
     /// True if the thread switched in is not the one that was switched out with `previous`: ids are reused.
-    fn is_new_life(&self, tid: u32, previous: &ThreadSwitch, switch: &ThreadSwitch) -> bool {
+    /// `is_listed_same` is true if no other thread with this id started in between.
+    fn is_new_life(&self, tid: u32, previous: &ThreadSwitch, switch: &ThreadSwitch, is_listed_same: bool) -> bool {
         let has_ended = previous.direction == SwitchDirection::Out
             && state_after_switch_out(previous.row.old_state) == ThreadState::Ended;
-        has_ended
-            || self
-                .identities
-                .start_of(tid, switch.row.time_ns)
-                .is_some_and(|start_ns| start_ns > previous.row.time_ns && start_ns <= switch.row.time_ns)
+        let has_started = || {
+            let start_ns = self.identities.start_of(tid, switch.row.time_ns);
+            start_ns.is_some_and(|start_ns| start_ns > previous.row.time_ns && start_ns <= switch.row.time_ns)
+        };
+        has_ended || (!is_listed_same && has_started())
     }
 
     /// Returns the wait of a thread from its creation, or from the start of the recording, to its first run.

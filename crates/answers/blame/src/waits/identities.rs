@@ -58,6 +58,16 @@ impl<'t> Identities<'t> {
         }
     }
 
+    /// Returns the time up to which id `tid` belongs to the same thread as at `time_ns`; `time_ns` if that thread starts
+    /// later.
+    pub(crate) fn same_until(&self, tid: u32, time_ns: i64) -> i64 {
+        let start_ns = self.life(tid, time_ns).and_then(|life| self.trace.threads.get(life.row())?.start_ns);
+        if start_ns.is_some_and(|start_ns| start_ns > time_ns) {
+            return time_ns;
+        }
+        self.images.lifetimes().thread_interval(tid, time_ns).1
+    }
+
     /// Returns the creator of the thread that had id `tid` at `time_ns`, if its start was recorded.
     pub(crate) fn creator_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
         self.trace.threads.get(self.life(tid, time_ns)?.row())?.creator_tid

@@ -3,7 +3,7 @@
 use hashbrown::{HashMap, HashSet};
 use onoff_blame::account::ThreadWork;
 
-use crate::graph::{Action, Segment};
+use crate::graph::{Action, ExternalWait, Segment, TimedSegment};
 use crate::model::Model;
 
 /// The subjects and processes of a thread id.
@@ -12,6 +12,8 @@ struct ThreadSubjects {
     subjects: Vec<u32>,
     /// Rows of processes.
     processes: Vec<usize>,
+    /// Subjects that it waited for in waits of fixed length, and drivers that ended such waits.
+    waited_for: Vec<u32>,
 }
 
 /// The subjects of all threads.
@@ -25,8 +27,10 @@ pub(super) struct WorkIndex {
 impl WorkIndex {
     pub(super) fn new(model: &Model<'_, '_>, work: &mut ThreadWork<'_, '_>) -> Self {
         let mut index = Self::default();
-        for &driver in model.driver_waits.values() {
-            let _ = index.work_ns.entry(work.driver(driver)).or_default();
+        for (&(tid, _), &driver) in &model.driver_waits {
+            let driver = work.driver(driver);
+            let _ = index.work_ns.entry(driver).or_default();
+            add(&mut index.threads.entry(tid).or_default().waited_for, driver);
         }
         for task in model.graph.tasks.iter().filter(|task| task.tid != 0) {
             let thread = index.threads.entry(task.tid).or_default();
@@ -45,6 +49,11 @@ impl WorkIndex {
                 if let Some(row) = work.process_row(task.tid, timed.recorded_ns) {
                     add(&mut thread.processes, row);
                 }
+                if let Some(end_ns) = fixed_wait_end_ns(timed, &model.graph.external_waits) {
+                    for subject in work.waited_for(task.tid, end_ns.saturating_sub(1)) {
+                        add(&mut thread.waited_for, subject);
+                    }
+                }
             }
         }
         index
@@ -57,6 +66,23 @@ impl WorkIndex {
                 || thread.processes.iter().any(|row| processes.contains(row))
         })
     }
+
+    /// True if the thread waited for one of the subjects in a wait of fixed length.
+    pub(super) fn waits_for(&self, tid: u32, subjects: &HashSet<u32>) -> bool {
+        let thread = self.threads.get(&tid);
+        thread.is_some_and(|thread| thread.waited_for.iter().any(|subject| subjects.contains(subject)))
+    }
+}
+
+/// Returns the recorded end of a wait of fixed length, ns; `None` for other segments. Not used across a sleep, where
+/// clocks differ.
+pub(super) fn fixed_wait_end_ns(timed: &TimedSegment, externals: &[ExternalWait]) -> Option<i64> {
+    let delay_ns = match timed.segment {
+        Segment::Delay(delay_ns) | Segment::Timer(delay_ns) => delay_ns,
+        Segment::External(index) => externals.get(index as usize).map_or(0, |wait| wait.delay_ns),
+        _ => return None,
+    };
+    Some(timed.recorded_ns.saturating_add(delay_ns))
 }
 
 /// Adds a value that is not in the list. Most threads have one or two.

@@ -9,7 +9,8 @@ mod without;
 
 use std::sync::Arc;
 
-use onoff_blame::account::ThreadWork;
+use onoff_blame::account::{ThreadWork, is_system_component_name};
+use onoff_evidence::account_model::AccountSubjectKind;
 use onoff_trace::system::MAX_PROCESSORS;
 use serde::Serialize;
 use thiserror::Error;
@@ -44,6 +45,13 @@ pub enum Change {
 }
 
 impl Change {
+    /// Returns the change that removes a subject of an account; `None` for a subject that a computer cannot do without.
+    #[must_use]
+    pub fn removal(kind: AccountSubjectKind, name: &str) -> Option<Self> {
+        let is_possible = names::is_removable(kind) && !name.is_empty() && !is_system_component_name(name);
+        is_possible.then(|| Self::Without { name: name.to_owned() })
+    }
+
     /// True if the change may concern units of Linux.
     pub(crate) const fn is_of_units(&self) -> bool {
         matches!(self, Self::Without { .. } | Self::Delay { .. } | Self::Parallel { .. } | Self::Async { .. })

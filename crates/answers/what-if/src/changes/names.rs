@@ -39,7 +39,7 @@ impl Changes<'_, '_, '_> {
 }
 
 /// True for subjects that a computer can do without.
-const fn is_removable(kind: AccountSubjectKind) -> bool {
+pub(super) const fn is_removable(kind: AccountSubjectKind) -> bool {
     matches!(
         kind,
         AccountSubjectKind::Service

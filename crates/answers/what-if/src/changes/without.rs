@@ -5,8 +5,9 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use onoff_trace::SystemKind;
 
+use super::index::fixed_wait_end_ns;
 use super::{ChangeError, Changes};
-use crate::graph::{Action, ExternalWait, Graph, Segment, SignalId, Task, TimedSegment};
+use crate::graph::{Action, Graph, Segment, SignalId, Task, TimedSegment};
 
 /// Maximum time for which a removed subject waited for kernel threads, ns: 20 ms.
 const MAX_KERNEL_WORK_NS: i64 = 20_000_000;
@@ -33,10 +34,7 @@ impl Changes<'_, '_, '_> {
                 continue;
             }
             let is_concerned = index.concerns(tid, &matched, &removed_processes);
-            let is_fixed_wait = |timed: &TimedSegment| {
-                matches!(timed.segment, Segment::Delay(_) | Segment::Timer(_) | Segment::External(_))
-            };
-            if !is_concerned && !task.segments.iter().any(is_fixed_wait) {
+            if !is_concerned && !index.waits_for(tid, &matched) {
                 continue;
             }
             let mut kept = Vec::with_capacity(task.segments.len());
@@ -57,7 +55,7 @@ impl Changes<'_, '_, '_> {
                         if self.waits_only_for(fixed_wait_end_ns(&timed, &externals), tid, &matched) =>
                     {
                         // What else it waited for was done by then.
-                        let end_ns = fixed_wait_end_ns(&timed, &externals);
+                        let end_ns = fixed_wait_end_ns(&timed, &externals).unwrap_or(timed.recorded_ns);
                         let others =
                             stops.iter().filter(|&&(_, ended_ns)| ended_ns > timed.recorded_ns && ended_ns <= end_ns);
                         kept.extend(
@@ -139,7 +137,8 @@ impl Changes<'_, '_, '_> {
     }
 
     /// True if, at the end of a wait, the thread waited for nothing but removed subjects.
-    fn waits_only_for(&mut self, end_ns: i64, tid: u32, matched: &HashSet<u32>) -> bool {
+    fn waits_only_for(&mut self, end_ns: Option<i64>, tid: u32, matched: &HashSet<u32>) -> bool {
+        let Some(end_ns) = end_ns else { return false };
         let waited_for = self.work.waited_for(tid, end_ns.saturating_sub(1));
         !waited_for.is_empty() && waited_for.iter().all(|subject| matched.contains(subject))
     }
@@ -178,14 +177,4 @@ impl Changes<'_, '_, '_> {
     fn is_own_process(&mut self, row: usize, matched: &HashSet<u32>) -> bool {
         self.work.process_subject(row).is_some_and(|subject| matched.contains(&subject))
     }
-}
-
-/// Returns the recorded end of a wait of fixed length, ns. Not used across a sleep, where clocks differ.
-fn fixed_wait_end_ns(timed: &TimedSegment, externals: &[ExternalWait]) -> i64 {
-    let delay_ns = match timed.segment {
-        Segment::Delay(delay_ns) | Segment::Timer(delay_ns) => delay_ns,
-        Segment::External(index) => externals.get(index as usize).map_or(0, |wait| wait.delay_ns),
-        _ => 0,
-    };
-    timed.recorded_ns.saturating_add(delay_ns)
 }

@@ -184,5 +184,5 @@ fn identity(transition: &Transition, graph: &UnitGraph, bases: &[UnitTimes]) -> 
         }
         services_out_of_order = services_out_of_order.max(out_of_order);
     }
-    Identity { services_out_of_order, phases, ..Identity::default() }.of_phases(|_| true)
+    Identity::new(phases, services_out_of_order)
 }

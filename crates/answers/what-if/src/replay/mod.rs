@@ -3,6 +3,7 @@
 //! * Processors run threads by priority and preempt. Threads of equal priority take turns.
 //! * A disk serves requests in the order of their arrival; low-priority requests wait until no others are queued.
 //! * The cost is linear in segments, times the logarithm of the events in flight.
+//! * A replay ends when its horizon is reached, because what happens later is not part of any answer.
 
 pub mod log;
 mod processors;
@@ -10,7 +11,10 @@ mod processors;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use onoff_usage::idle::IdleMetric;
+
 use crate::graph::{Action, Graph, RequestId, Segment, SignalId};
+use crate::settle::settle_until;
 use log::{Origin, ReplayLog, Service, StepKind};
 
 /// Number of priorities.
@@ -22,6 +26,8 @@ const NONE: u32 = u32::MAX;
 const MAX_EVENTS_PER_SEGMENT: u64 = 4;
 /// Maximum number of times that equal threads take turns: 2 hours of processor time at 15 ms.
 const MAX_SLICES: u64 = 500_000;
+/// Simulated time after which to check again whether the horizon is reached, ns: 500 ms.
+const HORIZON_CHECK_NS: i64 = 500_000_000;
 
 /// How external waits are replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +38,24 @@ pub enum ExternalRule {
     AbsoluteTime,
 }
 
+/// What a replay has to reach. It ends afterwards.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Horizon {
+    /// Signals that are set.
+    pub signals: Vec<SignalId>,
+    /// Signals after which the machine becomes idle, in recorded order. Loads are recorded from the first on.
+    pub settling: Vec<SignalId>,
+}
+
 /// Settings of the simulated machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Machine {
+pub struct Machine<'h> {
     pub processors: u32,
     pub external_waits: ExternalRule,
     /// Ready threads of equal priority run in the order of the recording, not in the order in which they became ready.
     pub in_recorded_order: bool,
-    /// Loads are recorded from this signal on, if any.
-    pub loads_from: Option<SignalId>,
+    /// The replay ends when this is reached.
+    pub horizon: &'h Horizon,
     /// Lowest priority that counts as load.
     pub min_load_priority: u8,
     /// Whether to log what every task did.
@@ -56,8 +71,9 @@ pub struct Replay {
     pub cpu_loads: Vec<(i64, i64)>,
     /// Intervals in which a disk worked at normal priority, with the disk's index.
     pub disk_loads: Vec<(u32, i64, i64)>,
-    /// Time of the last event, ns.
-    pub end_ns: i64,
+    /// True if a wait would have ended at another time by the other [`ExternalRule`]. If not, a replay by that rule is
+    /// the same.
+    pub depends_on_rule: bool,
     pub log: ReplayLog,
 }
 
@@ -152,7 +168,7 @@ struct Disk {
 
 struct Simulation<'g> {
     graph: &'g Graph,
-    machine: Machine,
+    machine: Machine<'g>,
     now_ns: i64,
     events: BinaryHeap<Reverse<(i64, u64, Event)>>,
     pushed: u64,
@@ -168,12 +184,14 @@ struct Simulation<'g> {
     runnable: VecDeque<u32>,
     /// Loads are recorded from this time on.
     loads_from_ns: i64,
+    /// When to check whether the horizon is reached, ns.
+    next_check_ns: i64,
     replay: Replay,
 }
 
 /// Replays `graph` on `machine`.
 #[must_use]
-pub fn replay(graph: &Graph, machine: Machine) -> Replay {
+pub fn replay<'g>(graph: &'g Graph, machine: Machine<'g>) -> Replay {
     let waitable = Waitable { time_ns: NEVER, first_waiter: NONE };
     let mut simulation = Simulation {
         graph,
@@ -192,7 +210,8 @@ pub fn replay(graph: &Graph, machine: Machine) -> Replay {
         requests: vec![waitable; graph.requests.len()],
         disks: vec![Disk::default(); graph.disks.len()],
         runnable: (0..u32::try_from(graph.tasks.len()).unwrap_or(NONE)).collect(),
-        loads_from_ns: if machine.loads_from.is_some() { NEVER } else { 0 },
+        loads_from_ns: NEVER,
+        next_check_ns: i64::MIN,
         replay: Replay::default(),
     };
     if machine.is_logged {
@@ -201,12 +220,11 @@ pub fn replay(graph: &Graph, machine: Machine) -> Replay {
     simulation.run();
     let mut replay = simulation.replay;
     replay.signal_times = simulation.signals.iter().map(|signal| signal.time_ns).collect();
-    replay.end_ns = simulation.now_ns;
     replay
 }
 
 impl Simulation<'_> {
-    /// Runs until nothing happens any more. Damaged recordings have work for centuries, so the number of events is
+    /// Runs until the horizon is reached, or nothing happens any more. Damaged recordings have work for centuries, so the number of events is
     /// bounded; the phases that have not ended by then do not end.
     fn run(&mut self) {
         let segments: u64 = self.graph.tasks.iter().map(|task| task.segments.len() as u64).sum();
@@ -217,6 +235,13 @@ impl Simulation<'_> {
             }
             let Some(Reverse((time_ns, _, event))) = self.events.pop() else { break };
             self.now_ns = self.now_ns.max(time_ns);
+            if self.now_ns >= self.next_check_ns && self.has_reached_horizon() {
+                // Logs what still runs.
+                for processor in 0..self.processors.len() {
+                    self.count_load(processor);
+                }
+                break;
+            }
             match event {
                 Event::Wake(task) => self.wake(task),
                 Event::Act(index) => {
@@ -229,6 +254,29 @@ impl Simulation<'_> {
                 Event::Slice { processor, generation } => self.slice_over(processor, generation),
             }
         }
+    }
+
+    /// Returns true if nothing later can change the times of the horizon. Otherwise sets the time of the next check.
+    fn has_reached_horizon(&mut self) -> bool {
+        self.next_check_ns = self.now_ns.saturating_add(HORIZON_CHECK_NS);
+        let time_ns = |SignalId(signal): SignalId| self.signals.get(signal as usize).map(|signal| signal.time_ns);
+        let horizon = self.machine.horizon;
+        if horizon.signals.iter().chain(&horizon.settling).any(|&signal| time_ns(signal) == Some(NEVER)) {
+            return false;
+        }
+        // The time up to which all work was counted as load.
+        let busy = self.processors.iter().filter(|processor| processor.task != NONE);
+        let counted_ns = busy.map(|processor| processor.since_ns).fold(self.now_ns, i64::min);
+        let metric = IdleMetric::default();
+        for start_ns in horizon.settling.iter().filter_map(|&signal| time_ns(signal)) {
+            if let Err(idle_ns) = settle_until(&self.replay, start_ns, self.machine.processors, metric, counted_ns) {
+                // The idle time cannot be complete earlier.
+                let missing_ns = metric.required_idle_ns.saturating_sub(idle_ns);
+                self.next_check_ns = self.now_ns.saturating_add(missing_ns.max(metric.slice_ns));
+                return false;
+            }
+        }
+        true
     }
 
     fn schedule(&mut self, time_ns: i64, event: Event) {
@@ -287,8 +335,10 @@ impl Simulation<'_> {
                 }
                 Segment::External(wait) => {
                     let Some(wait) = graph.external_waits.get(wait as usize) else { continue };
+                    let delayed_ns = self.now_ns.saturating_add(wait.delay_ns);
+                    self.replay.depends_on_rule |= delayed_ns != wait.until_ns;
                     let time_ns = match self.machine.external_waits {
-                        ExternalRule::Delay => self.now_ns.saturating_add(wait.delay_ns),
+                        ExternalRule::Delay => delayed_ns,
                         ExternalRule::AbsoluteTime => wait.until_ns,
                     };
                     if self.wait_until(index, time_ns) {
@@ -341,7 +391,7 @@ impl Simulation<'_> {
                 {
                     *setter = by;
                 }
-                if self.machine.loads_from == Some(SignalId(signal)) {
+                if self.machine.horizon.settling.first() == Some(&SignalId(signal)) {
                     self.loads_from_ns = self.loads_from_ns.min(self.now_ns);
                 }
                 self.set(signal, false);

@@ -138,7 +138,7 @@ impl Simulation<'_> {
     }
 
     /// Counts what a processor did since it was last counted, and restarts the count.
-    fn count_load(&mut self, processor: usize) -> i64 {
+    pub(super) fn count_load(&mut self, processor: usize) -> i64 {
         let now_ns = self.now_ns;
         let Some(slot) = self.processors.get_mut(processor) else { return 0 };
         let since_ns = std::mem::replace(&mut slot.since_ns, now_ns);

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use onoff_blame::account::FixFirst;
 use onoff_evidence::Certainty;
 use onoff_transitions::Transition;
+use onoff_what_if::prediction::PredictedDuration;
 
 use super::printable::printable;
 use super::quantity::duration;
@@ -19,22 +20,18 @@ pub fn sentence(fix: &FixFirst) -> String {
     let title = printable(&fix.title);
     match fix.cost_ns {
         Some(ns) => {
-            let range = range(fix.cost_min_ns, fix.cost_max_ns).map_or_else(String::new, |range| format!(" ({range})"));
+            let saving = fix.cost_min_ns.zip(fix.cost_max_ns);
+            let saving = saving.map(|(min_ns, max_ns)| PredictedDuration { ns, min_ns, max_ns });
+            let saving = saving.map_or_else(|| duration(ns), |saving| saving.to_string());
             let cost = match (fix.cost_min_ns, fix.is_upper_bound) {
                 (Some(_), _) => "Saves",
                 (None, true) => "Cost: at most",
                 (None, false) => "Cost:",
             };
-            format!("Fix first: {title}{name}. {cost} {}{range}{inferred}.", duration(ns))
+            format!("Fix first: {title}{name}. {cost} {saving}{inferred}.")
         }
         None => format!("Fix first: {title}{name}{inferred}."),
     }
-}
-
-/// Returns the range of a prediction, or `None` if both ends read the same.
-pub(super) fn range(min_ns: Option<i64>, max_ns: Option<i64>) -> Option<String> {
-    let (min, max) = (duration(min_ns?), duration(max_ns?));
-    (min != max).then(|| format!("{min} to {max}"))
 }
 
 /// Writes the sentence, unless the one about the first culprit says the same.

@@ -39,7 +39,7 @@ pub fn write(prediction: &Prediction, out: &mut dyn Write) -> io::Result<()> {
         .name("phase", "Phase", 32, |phase| text(display_name(&phase.phase)))
         .quantity("measured_ns", "measured", |phase| text(duration(phase.measured_ns)))
         .quantity("predicted", "predicted", |phase| {
-            text(phase.predicted.map_or_else(|| "not known".to_owned(), |predicted| range(&predicted)))
+            text(phase.predicted.map_or_else(|| "not known".to_owned(), |predicted| predicted.to_string()))
         })
         .quantity("change", "change", |phase| {
             let change = phase.predicted.map(|predicted| predicted.ns.saturating_sub(phase.measured_ns));
@@ -76,7 +76,7 @@ pub fn headline(prediction: &Prediction) -> String {
     format!(
         "{changes}, the {transition} would take {} instead of {measured}: {} {word}.",
         duration(predicted.ns),
-        range(&amount)
+        amount
     )
 }
 
@@ -198,14 +198,6 @@ fn negated(range: &PredictedDuration) -> PredictedDuration {
         min_ns: range.max_ns.saturating_neg(),
         max_ns: range.min_ns.saturating_neg(),
     }
-}
-
-/// Formats a duration, with its range if there is one.
-fn range(range: &PredictedDuration) -> String {
-    if range.max_ns.saturating_sub(range.min_ns) < MIN_SHOWN_NS {
-        return duration(range.ns);
-    }
-    format!("{} ({} to {})", duration(range.ns), duration(range.min_ns), duration(range.max_ns))
 }
 
 fn signed(ns: i64) -> String {

@@ -8,7 +8,6 @@ use onoff_findings::finding::{CostBasis, FindingSeverity, RuleFinding};
 use onoff_transitions::MissingSource;
 
 use super::rules::wrapped;
-use crate::text::fix_first::range;
 use crate::text::layout::{lines, remaining_cells};
 use crate::text::missing_evidence::write_commands;
 use crate::text::printable::printable;
@@ -68,8 +67,6 @@ pub(super) fn write(diagnosis: &Diagnosis, top: usize, out: &mut dyn Write) -> i
 fn write_outlook(transition: &DiagnosedTransition, has_several: bool, out: &mut dyn Write) -> io::Result<()> {
     let prefix = if has_several { format!("{}: ", capitalized(&transition.name)) } else { String::new() };
     let text = if let Some(combined) = &transition.combined_saving {
-        let range = range(Some(combined.saving.min_ns), Some(combined.saving.max_ns));
-        let range = range.map_or_else(String::new, |range| format!(" ({range})"));
         let next = match &combined.bottleneck {
             Some(bottleneck) => format!("{} ({}) would then take the most", bottleneck.name, duration(bottleneck.ns)),
             None => {
@@ -78,9 +75,9 @@ fn write_outlook(transition: &DiagnosedTransition, has_several: bool, out: &mut 
             }
         };
         format!(
-            "{prefix}The {} that were replayed would save {}{range} together; {next}.",
+            "{prefix}The {} that were replayed would save {} together; {next}.",
             counted(combined.changes.len() as u64, "change"),
-            duration(combined.saving.ns),
+            combined.saving,
         )
     } else if transition.no_prediction.is_empty() {
         return Ok(());

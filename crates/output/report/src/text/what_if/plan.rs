@@ -9,7 +9,7 @@ use super::super::losses;
 use super::super::printable::printable;
 use super::super::quantity::{counted, duration};
 use super::super::style::{DOUBT, HEADLINE, QUIET};
-use super::{bottleneck, foundation, range, reasons};
+use super::{bottleneck, foundation, reasons};
 
 /// Writes the report.
 ///
@@ -31,7 +31,7 @@ pub fn write(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "   saves {}; the {} then takes {}",
-            range(&step.saving),
+            step.saving,
             plan.transition.as_str(),
             duration(step.predicted.ns)
         )?;
