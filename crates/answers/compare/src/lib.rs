@@ -14,6 +14,7 @@
 
 pub mod baseline;
 pub mod boot_history;
+pub mod cause_check;
 mod explanation;
 pub mod gate;
 pub mod measures;
@@ -98,6 +99,7 @@ pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Re
         configurations: summaries,
         notes,
         explanations,
+        cause_checks: Vec::new(),
         measures,
         order_changes,
         tables: Vec::new(),

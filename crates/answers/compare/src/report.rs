@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use onoff_blame::account::AccountSubjectKind;
 
+use super::cause_check::CauseCheck;
 use super::run::{Category, Exclusion, Factor, MeasureUnit};
 use super::study_table::StudyTable;
 
@@ -27,6 +28,9 @@ pub struct Comparison {
     /// Explanations of phase differences by the account of each phase. Differences in the direction of the total come
     /// first.
     pub explanations: Vec<Explanation>,
+    /// The slower run without the causes that the explanations name, for each configuration that differs beyond noise
+    /// and names a cause that a computer can do without. Empty if the recordings were not replayed.
+    pub cause_checks: Vec<CauseCheck>,
     /// The measures: totals and phases first, then all others by category and name.
     pub measures: Vec<ComparedMeasure>,
     /// Items that started in a different order than in the baseline.

@@ -427,3 +427,96 @@ fn headline_separates_person_from_system() {
     assert_eq!(boot["logon"]["to_desktop_ns"].as_i64().unwrap(), ready_ns - request["end_ns"].as_i64().unwrap());
     assert!(folder.answer("boot person.etl").contains(" from logon to desktop)"));
 }
+
+/// Records a boot whose logon waits for services, each with its sleep in ms. `tables` are more of the scenario.
+fn record_services(folder: &Folder, name: &str, services: &[(&str, u64)], tables: &str) {
+    let mut text = format!("name = \"A boot\"\nover = \"healthy-boot\"\nseed = 41\n{tables}\n");
+    for (service, sleep_ms) in services {
+        text += &format!(
+            "[[services.service]]\nname = \"{service}\"\ngroup = \"ProfSvc_Group\"\ncontainer = \"30ms\"\nload = \"4ms\"\n\
+             image = \"\\\\Program Files\\\\{service}\\\\{service}.exe\"\ninit = \"60ms\"\nwork = [\"sleep {sleep_ms}ms\"]\n\n"
+        );
+    }
+    folder.file(name, &Scenario::from_toml(&text).unwrap().simulate().unwrap().files[0]);
+}
+
+fn cause_checks(folder: &Folder, slow: &str) -> Vec<Value> {
+    let comparison = json(&folder.answer(&format!("compare --baseline fast.etl --candidate {slow} --format json")));
+    comparison["cause_checks"].as_array().unwrap().clone()
+}
+
+#[test]
+fn slow_run_without_its_cause_takes_as_long_as_the_fast_run() {
+    let folder = Folder::new();
+    record_services(&folder, "fast.etl", &[("BetaAgent", 900)], "");
+    record_services(&folder, "slow.etl", &[("AlphaAgent", 4_000), ("BetaAgent", 900)], "");
+    let checks = cause_checks(&folder, "slow.etl");
+    let [check] = checks.as_slice() else { panic!("{checks:#?}") };
+    assert_eq!((&check["slow_run"], &check["fast_run"]), (&"slow.etl".into(), &"fast.etl".into()));
+    assert_eq!(check["causes"][0]["name"], "AlphaAgent");
+    assert_eq!(check["no_prediction"], "");
+    assert_eq!(check["fast_without"], Value::Null);
+    assert_eq!(check["explains_difference"], true, "{check:#}");
+    let difference_ms = ms(&check["slow_ns"]) - ms(&check["fast_ns"]);
+    assert!(difference_ms > 1_000, "{check:#}");
+    assert!((ms(&check["slow_without"]["ns"]) - ms(&check["fast_ns"])).abs() < 150, "{check:#}");
+    assert_eq!(ms(&check["explained_ns"]) + ms(&check["unexplained_ns"]), difference_ms);
+    let text = folder.answer("compare --baseline fast.etl --candidate slow.etl");
+    let sentence = text.lines().find(|line| line.starts_with("Without AlphaAgent, the slower run (slow.etl)"));
+    assert!(sentence.is_some_and(|sentence| sentence.ends_with(": AlphaAgent explains the difference.")), "{text}");
+    // The other way around, the baseline is the slower side.
+    let text = folder.answer("compare --baseline slow.etl --candidate fast.etl");
+    assert!(text.contains("Without AlphaAgent, the slower run (slow.etl)"), "{text}");
+}
+
+#[test]
+fn cause_of_both_runs_is_removed_from_both() {
+    let folder = Folder::new();
+    record_services(&folder, "fast.etl", &[("AlphaAgent", 1_500)], "");
+    record_services(&folder, "slow.etl", &[("AlphaAgent", 5_000)], "");
+    let checks = cause_checks(&folder, "slow.etl");
+    let [check] = checks.as_slice() else { panic!("{checks:#?}") };
+    assert_eq!(check["causes"][0]["is_in_both"], true, "{check:#}");
+    assert_eq!(check["explains_difference"], true, "{check:#}");
+    let without_ms = |run: &str| ms(&check[run]["ns"]);
+    assert!((without_ms("slow_without") - without_ms("fast_without")).abs() < 150, "{check:#}");
+    assert!(without_ms("fast_without") < ms(&check["fast_ns"]), "{check:#}");
+}
+
+#[test]
+fn causes_are_not_checked_without_context_switches_or_without_a_cause() {
+    let folder = Folder::new();
+    let tables = "[recording]\ncontext_switches = false\n";
+    record_services(&folder, "fast.etl", &[("BetaAgent", 900)], tables);
+    record_services(&folder, "slow.etl", &[("AlphaAgent", 4_000), ("BetaAgent", 900)], tables);
+    for check in cause_checks(&folder, "slow.etl") {
+        assert_eq!(check["no_prediction"], "no context switches were recorded, so the work cannot be replayed");
+        assert_eq!(check["slow_without"], Value::Null);
+        assert_eq!(check["explains_difference"], Value::Null);
+    }
+    let text = folder.answer("compare --baseline fast.etl --candidate slow.etl");
+    assert!(!text.contains("Without "), "{text}");
+    // A difference below the variation between two boots has no cause.
+    record_services(&folder, "same.etl", &[("BetaAgent", 950)], "");
+    record_services(&folder, "fast.etl", &[("BetaAgent", 900)], "");
+    assert_eq!(cause_checks(&folder, "same.etl"), Vec::<Value>::new());
+}
+
+#[test]
+fn difference_beyond_the_found_cause_is_not_explained() {
+    let folder = Folder::new();
+    record_services(&folder, "fast.etl", &[("BetaAgent", 900)], "");
+    // The session manager starts later for a reason that no change can remove.
+    let tables = "[kernel]\nsession_manager_at = \"4600ms\"\n[session]\nwinlogon_at = \"6500ms\"\n\
+                  [services]\nauto_start_at = \"6600ms\"\n";
+    record_services(&folder, "slow.etl", &[("AlphaAgent", 4_000), ("BetaAgent", 900)], tables);
+    let checks = cause_checks(&folder, "slow.etl");
+    let [check] = checks.as_slice() else { panic!("{checks:#?}") };
+    assert_eq!(check["causes"].as_array().unwrap().len(), 1, "{check:#}");
+    assert_eq!(check["causes"][0]["name"], "AlphaAgent");
+    assert_eq!(check["explains_difference"], false, "{check:#}");
+    assert!(ms(&check["unexplained_ns"]) > 1_500, "{check:#}");
+    let text = folder.answer("compare --baseline fast.etl --candidate slow.etl");
+    let sentence = text.lines().find(|line| line.starts_with("Without AlphaAgent")).unwrap_or_else(|| panic!("{text}"));
+    assert!(sentence.contains("AlphaAgent explains ") && sentence.ends_with(" are not explained."), "{sentence}");
+}

@@ -33,6 +33,8 @@
 mod baseline;
 mod boot_history;
 #[cfg(feature = "files")]
+mod cause_checks;
+#[cfg(feature = "files")]
 mod configurations;
 mod error;
 mod events;
@@ -59,6 +61,8 @@ mod tables;
 mod transition_answers;
 
 pub use baseline::{read_baseline, write_baseline};
+#[cfg(feature = "files")]
+pub use cause_checks::check_causes;
 #[cfg(feature = "files")]
 pub use configurations::{
     BadRecording, ConfigurationSource, Listener, ReadRuns, RunsQuery, TransitionChoice, read_runs, read_study,

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use onoff::{
-    BadRecording, ConfigurationSource, ReadRuns, RunsQuery, TransitionChoice, read_study, split_recording_path,
+    BadRecording, ConfigurationSource, ReadRuns, RunsQuery, TransitionChoice, check_causes, read_study,
+    split_recording_path,
 };
 use onoff_compare::table::TableSpecification;
 use onoff_compare::{CompareOptions, Exclusion, ExclusionReason, RunSubject, compare};
@@ -170,10 +171,13 @@ fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
 
 fn run(compared: &ComparedRuns, options: OutputOptions, destination: &Destination) -> Result<(), Failure> {
     let OutputOptions { each_run, mut tables, format, top } = options;
-    let ReadRuns { configurations, provenances: recordings, .. } =
-        super::read_runs(&compared.runs, format == CompareFormat::Json, BadRecording::Exclude)?;
+    let read = super::read_runs(&compared.runs, format == CompareFormat::Json, BadRecording::Exclude)?;
     let mut comparison =
-        compare(&configurations, &compared.options).map_err(|error| Failure::NoData(error.to_string()))?;
+        compare(&read.configurations, &compared.options).map_err(|error| Failure::NoData(error.to_string()))?;
+    if matches!(format, CompareFormat::Text | CompareFormat::Json) {
+        check_causes(&mut comparison, &read, &compared.runs);
+    }
+    let ReadRuns { configurations, provenances: recordings, .. } = read;
     if tables.is_empty() && format == CompareFormat::Markdown {
         tables.push(TableSpecification::totals_and_phases(&comparison));
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use onoff_compare::{Change, ComparedMeasure, Comparison, ConfigurationSummary, Verdict};
 
-use super::{explanation, notes, value};
+use super::{cause_check, explanation, notes, value};
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, percent};
 use crate::text::style::{DOUBT, HEADLINE, styled};
@@ -31,6 +31,10 @@ pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
     for (configuration, sentence) in sentences(comparison) {
         writeln!(out, "{HEADLINE}{sentence}{HEADLINE:#}")?;
         explanation::write(&comparison.explanations, (comparison.transition, &configuration.name), out)?;
+        let checks = comparison.cause_checks.iter().filter(|check| check.configuration == configuration.name);
+        for sentence in checks.filter_map(cause_check::sentence) {
+            writeln!(out, "{sentence}")?;
+        }
     }
     notes::write(&comparison.notes, out)?;
     if let Some(sentence) = too_few(comparison) {

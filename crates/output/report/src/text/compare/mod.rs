@@ -1,5 +1,6 @@
 //! The text report of `compare`: headline, excluded runs, then the differences, largest first.
 
+mod cause_check;
 mod explanation;
 mod headline;
 mod measures;
@@ -18,6 +19,7 @@ use super::style::{DOUBT, QUIET};
 use onoff_sections::section::{self, Section};
 use onoff_sections::table::Value;
 
+pub use cause_check::sentence as cause_check;
 pub use explanation::sentence as explanation;
 pub(super) use explanation::write as write_explanations;
 pub use measures::{differs, heading, label, size_of};
