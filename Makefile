@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: consistency damaged help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports wheel test-wheel test-python book catalog samples reference clean viewer pictures
+.PHONY: consistency damaged help demo install test golden lint dist lab lab-netboot lab-guest lab-pairs bench fuzz fuzz-seeds windows wasm exports wheel test-wheel test-python book catalog samples reference clean viewer pictures
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -97,6 +97,15 @@ lab-guest: ## record boots, shutdowns and sleeps of a guest and check onoff's re
 	@tools/setup lab
 	cargo build --profile test --locked --package onoff
 	lab/guest/check.py $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/lab $(SCENARIOS)
+
+PAIRS := $(TARGET_DIR)/lab-pairs
+
+lab-pairs: ## record boots of a guest with and without a cause, and compare onoff's predictions with them (VARIANTS="plain sleep" RUNS=5)
+	@tools/setup rust
+	@tools/setup lab
+	cargo build --profile test --locked --package onoff
+	lab/pairs/record.py $(TARGET_DIR)/lab $(PAIRS) $(VARIANTS) --runs $(or $(RUNS),5)
+	lab/pairs/table.py $(TARGET_DIR)/debug/onoff $(PAIRS)
 
 bench: ## compare with cat and public readers (BENCH_SIZE=1GiB)
 	@tools/setup rust

@@ -163,6 +163,13 @@ def image(cache, name="debian"):
         return disk
 
 
+def installed(cache, name="debian"):
+    """The files of a variant as Debian's packages install them. The caller locks the cache."""
+    variant = VARIANTS[name]
+    sources = package_sources()
+    return tree(cache, digest(sources, variant.packages, EXCLUDED, INITIAL_FILE_SYSTEM[variant.initrd]), sources, name)
+
+
 @contextlib.contextmanager
 def only_one(cache):
     """Locks the folder against concurrent builds."""
