@@ -80,6 +80,7 @@ impl Machine {
             main_tid: None,
             tid: None,
             end_tid: None,
+            cpu_ns: None,
             event,
         });
         self

@@ -94,6 +94,8 @@ pub enum Assumption {
     DevicesFollowScan,
     /// The service manager of Linux waits only for what it was recorded to wait for last.
     ManagerWaitsForLast,
+    /// Everything else in user space still needs its processor time.
+    OthersKeepProcessorTime,
     /// The kernel waits for the driver's devices before it mounts the root file system.
     RootWaitsForProbe,
 }

@@ -5,6 +5,7 @@
 mod identity;
 mod limit;
 mod linux_kernel_threads;
+mod linux_pairs;
 mod linux_units;
 mod pairs;
 mod plan;

@@ -36,6 +36,8 @@ struct Unit<'a> {
     result: Cow<'a, str>,
     active_state: Cow<'a, str>,
     command: Cow<'a, str>,
+    service_type: Cow<'a, str>,
+    cpu_ns: Option<i64>,
     main_pid: Option<u32>,
     /// PIDs of the unit's commands.
     pids: Vec<u32>,
@@ -64,6 +66,9 @@ impl<'a> Unit<'a> {
             b"Description" => self.description = text(),
             b"Result" => self.result = text(),
             b"ActiveState" => self.active_state = text(),
+            b"Type" => self.service_type = text(),
+            // `[not set]` without accounting, or the largest number in old versions.
+            b"CPUUsageNSec" => self.cpu_ns = text().parse().ok(),
             b"ExecStart" => {
                 self.command = text();
                 self.add_pids(value);
@@ -182,6 +187,8 @@ fn add_start(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
         end_ns: end_us.map(ns),
         outcome,
         timeout_ns: unit.start_timeout_ns.or(unit.timeout_ns).or(unit.job_timeout_ns),
+        // The CPU time of other types includes what they did after their start.
+        cpu_ns: unit.cpu_ns.filter(|&ns| ns >= 0 && unit.service_type == "oneshot"),
         ..base_row(unit, command, assembly)
     };
     if unit.id.ends_with(".target")
@@ -262,6 +269,21 @@ mod tests {
         let part = Part { kind: super::super::parts::PartKind::Units, name: "units", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
         crate::unit_reconciliation::reconciled_trace(assembly)
+    }
+
+    #[test]
+    fn reads_cpu_time_of_units_that_run_once() {
+        let cpu_ns = |properties: &str| {
+            let text = format!(
+                "Id=a.service\nInactiveExitTimestampMonotonic=10\nActiveEnterTimestampMonotonic=20\n{properties}"
+            );
+            read_units(text.as_bytes()).service_transitions.iter().map(|row| row.cpu_ns).collect::<Vec<_>>()
+        };
+        assert_eq!(cpu_ns("Type=oneshot\nCPUUsageNSec=1234000\n"), [Some(1_234_000)]);
+        assert_eq!(cpu_ns("Type=notify\nCPUUsageNSec=1234000\n"), [None]);
+        assert_eq!(cpu_ns("Type=oneshot\nCPUUsageNSec=[not set]\n"), [None]);
+        assert_eq!(cpu_ns("Type=oneshot\nCPUUsageNSec=18446744073709551615\n"), [None]);
+        assert_eq!(cpu_ns("Type=oneshot\n"), [None]);
     }
 
     #[test]

@@ -154,6 +154,7 @@ pub fn hostile_trace(seed: u64) -> Trace {
             main_tid: None,
             tid: None,
             end_tid: None,
+            cpu_ns: values.optional_time(),
             event: StringId::EMPTY,
         });
         trace.device_operations.push(DeviceOperation {

@@ -171,6 +171,7 @@ pub fn service(trace: &mut Trace, name: &str, group: &str, times: (i64, Option<i
         main_tid: None,
         tid: None,
         end_tid: None,
+        cpu_ns: None,
         event,
     });
 }
@@ -325,6 +326,7 @@ pub fn service_stop(
         main_tid: None,
         tid: None,
         end_tid: None,
+        cpu_ns: None,
         event,
     });
 }

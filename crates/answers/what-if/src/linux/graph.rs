@@ -26,6 +26,8 @@ pub(super) struct UnitNode {
     pub(super) name: String,
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
+    /// Processor time of a unit that runs once, ns, at most its duration on all processors; `None` if not known.
+    pub(super) cpu_ns: Option<i64>,
     pub(super) release: Release,
     /// Indices of the units whose ends it waited for.
     pub(super) predecessors: Vec<usize>,
@@ -110,7 +112,16 @@ impl UnitGraph {
                 }
                 _ => Release::Predecessors,
             };
-            nodes.push(UnitNode { name, start_ns, end_ns, release, predecessors, gap_ns: 0, is_gap_unknown: false });
+            nodes.push(UnitNode {
+                name,
+                start_ns,
+                end_ns,
+                cpu_ns: row.cpu_ns,
+                release,
+                predecessors,
+                gap_ns: 0,
+                is_gap_unknown: false,
+            });
         }
         let last = nodes.iter().enumerate().filter(|(_, node)| node.works() && node.end_ns <= finished_ns);
         let predecessors: Vec<usize> = last.map(|(index, _)| index).collect();
@@ -118,6 +129,7 @@ impl UnitGraph {
             name: String::new(),
             start_ns: finished_ns,
             end_ns: finished_ns,
+            cpu_ns: None,
             release: Release::Predecessors,
             predecessors,
             gap_ns: 0,

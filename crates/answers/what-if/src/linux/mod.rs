@@ -7,6 +7,7 @@
 
 mod changes;
 mod graph;
+mod processors;
 mod replay;
 
 use onoff_evidence::phase_name::{PhaseName, SETTLING_PHASES};
@@ -20,6 +21,7 @@ use crate::changes::Change;
 use crate::identity::{Identity, PhaseIdentity, is_within_tolerance};
 use crate::replay::ExternalRule;
 use graph::UnitGraph;
+use processors::ProcessorTime;
 use replay::{Competition, Effect, Rules, UnitTimes, replay};
 
 /// Maximum width of a predicted range, percent of the measured duration: 15 % up and down.
@@ -79,6 +81,17 @@ pub(crate) fn predict(trace: &Trace, transition: &Transition, changes: &[Change]
             }
         }
     }
+    let mut assumptions = vec![Assumption::UnitsCompeteWithinBounds, Assumption::DevicesFollowScan];
+    // The most likely outcome first.
+    if let Some(time) = ProcessorTime::new(trace, &graph, &effects.likely)
+        && let Some(&(kernel_ns, change_ns)) = outcomes.first()
+    {
+        let corrected_ns = kernel_ns.saturating_add(time.corrected(change_ns.saturating_sub(kernel_ns)));
+        if corrected_ns != change_ns {
+            outcomes.insert(0, (kernel_ns, corrected_ns));
+            assumptions.push(Assumption::OthersKeepProcessorTime);
+        }
+    }
     let predict = |measured_ns: i64, change_of: &dyn Fn(&(i64, i64)) -> i64| {
         let mut durations = outcomes.iter().map(|outcome| measured_ns.saturating_add(change_of(outcome)).max(0));
         let first_ns = durations.next()?;
@@ -121,7 +134,6 @@ pub(crate) fn predict(trace: &Trace, transition: &Transition, changes: &[Change]
         })
     });
     let predicted = total.filter(|_| is_known);
-    let mut assumptions = vec![Assumption::UnitsCompeteWithinBounds, Assumption::DevicesFollowScan];
     if effects.has_async_probe {
         assumptions.push(Assumption::RootWaitsForProbe);
     }

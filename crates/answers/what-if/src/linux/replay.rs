@@ -232,6 +232,6 @@ pub(super) fn replay(graph: &UnitGraph, effect: &Effect, rules: Rules) -> UnitTi
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "times of a recording are far below 2^53 ns")]
-fn rounded(ns: f64) -> i64 {
+pub(super) fn rounded(ns: f64) -> i64 {
     ns.round() as i64
 }

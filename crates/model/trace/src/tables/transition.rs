@@ -63,6 +63,8 @@ table! {
         end_tid: Option<u32> as OtherThread,
         /// Service manager's timeout for the change, ns; `None` for unlimited or not recorded.
         timeout_ns: Option<i64> as Duration,
+        /// CPU time of a unit that runs once (`Type=oneshot`), ns; `None` for others or when not recorded.
+        cpu_ns: Option<i64> as Duration,
         /// Record that set the start, e.g. `Microsoft-Windows-Services/105`.
         event: StringId,
     }

@@ -168,6 +168,9 @@ fn foundation(identity: &Identity, unknown_percent: f64, uncertain_waits: u64) -
 fn assumptions(prediction: &Prediction) -> Vec<&'static str> {
     let text = |assumption: &Assumption| match assumption {
         Assumption::UnitsCompeteWithinBounds => "Range: units do not affect each other, or share a processor or disk.",
+        Assumption::OthersKeepProcessorTime => {
+            "Likely value: other units and programs still need their CPU time, and run when the CPU is free."
+        }
         Assumption::DevicesFollowScan => "Assumed: devices appear as long after the scan for them as recorded.",
         Assumption::ManagerWaitsForLast => {
             "Assumed: the service manager waits only for what it was recorded to wait for."

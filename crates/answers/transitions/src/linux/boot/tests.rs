@@ -317,6 +317,7 @@ fn random_traces_are_analyzed_without_panic() {
                 main_tid: None,
                 tid: None,
                 end_tid: None,
+                cpu_ns: None,
                 event: StringId::EMPTY,
             });
             trace.service_dependencies.push(ServiceDependency {
