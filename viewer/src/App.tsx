@@ -8,9 +8,10 @@ import { PrintTables } from "./PrintTables";
 import { Overview, Ribbon } from "./Ribbon";
 import { serverError } from "./source";
 import {
-  trackFilter, goTo, goToBreadcrumb, homeRange, rangeName, page, recording, recordingIndex, savedViews, selection, sheet, showRecording, tab, breadcrumbs, transition, transitionIndex, view, entireRange,
+  trackFilter, goTo, goToBreadcrumb, homeRange, rangeName, page, recording, recordingIndex, savedViews, selection, sheet, showRecording, tab, breadcrumbs, removedFindings, transition, transitionIndex, view, entireRange,
 } from "./state";
 import { formatCost, duration } from "./time";
+import { RemoveFinding } from "./WhatIf";
 
 export function App() {
   const current = recording.value;
@@ -47,9 +48,12 @@ export function App() {
       {findings.length > 0 && (
         <nav class="chips" aria-label="Findings">
           {findings.slice(0, 6).map((finding, index) => (
-            <button type="button" title={finding.evidence} aria-pressed={selection.value?.kind === "finding" && selection.value.index === index} onClick={() => showFinding(index)}>
-              <b>{formatCost(finding, "?")}</b> {finding.title}
-            </button>
+            <span class="chip">
+              <RemoveFinding finding={finding} index={index} />
+              <button type="button" title={finding.evidence} aria-pressed={selection.value?.kind === "finding" && selection.value.index === index} onClick={() => showFinding(index)}>
+                <b>{formatCost(finding, "?")}</b> {finding.title}
+              </button>
+            </span>
           ))}
         </nav>
       )}
@@ -95,6 +99,7 @@ function choose(newRecording: number, newTransition: number): void {
   recordingIndex.value = newRecording;
   transitionIndex.value = newTransition;
   selection.value = null;
+  removedFindings.value = new Set();
   breadcrumbs.value = [];
   view.value = homeRange.value;
 }

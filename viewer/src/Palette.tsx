@@ -6,7 +6,7 @@ import { redo, undo } from "./history";
 import { showFinding } from "./panes/Details";
 import { phaseDuration } from "./Ribbon";
 import {
-  address, collapsedGroups, trackFilter, applyAddress, goBack, goTo, groupOrder, hiddenTracks, homeRange, trackMoves, pinnedTracks, recording, savedViews, selectedRange, selection, sheet, showEvents, tab, tabs, theme, transition, transitionIndex, view,
+  address, collapsedGroups, trackFilter, applyAddress, goBack, goTo, groupOrder, hiddenTracks, homeRange, trackMoves, pinnedTracks, removedFindings, recording, savedViews, selectedRange, selection, sheet, showEvents, tab, tabs, theme, transition, transitionIndex, view,
   entireRange,
   groupTitle,
 } from "./state";
@@ -60,6 +60,8 @@ function entries(): Entry[] {
   return all;
 }
 
+const predictable = () => new Set(transition.value?.findings.flatMap((finding, index) => (finding.changes.length ? [index] : [])));
+
 const COMMANDS: [string, () => void][] = [
   ["Undo", undo],
   ["Redo", redo],
@@ -75,6 +77,8 @@ const COMMANDS: [string, () => void][] = [
   ["Back", goBack],
   ["Show hidden tracks", () => (hiddenTracks.value = new Set())],
   ["Unpin all tracks", () => (pinnedTracks.value = new Set())],
+  ["Predict without all findings", () => (removedFindings.value = predictable())],
+  ["Clear the prediction", () => (removedFindings.value = new Set())],
   ["Clear the filter", () => (trackFilter.value = "")],
   ["Light theme", () => (theme.value = "light")],
   ["Dark theme", () => (theme.value = "dark")],
@@ -146,6 +150,7 @@ const KEYS: [string, string][] = [
   ["E", "show events of the selection or range"],
   ["P", "pin the selected track"],
   ["H", "hide the selected track"],
+  ["X", "predict with or without the selected finding"],
   ["1 to 8", "switch tabs"],
   ["B", "in a comparison: switch to the other side, aligned at the same phase"],
   ["U or Ctrl + Z", "undo"],

@@ -4,11 +4,12 @@ import { rangeFraction } from "./fold";
 import type { Band, Phase } from "./data";
 import { baselineMedians, goTo, page, recording, recordingIndex, selection, tab, transition, view, entireRange, type Range } from "./state";
 import { duration } from "./time";
+import { WhatIfRow } from "./WhatIf";
 
 /** Duration of a phase as all commands report it: without the idle time at its end and without waiting for a person. */
 export const phaseDuration = (phase: Phase): number => phase.end_ns - phase.start_ns - phase.idle_ns - phase.user_input_ns;
 
-const cssBounds = (range: Range, start: number, end: number) => {
+export const cssBounds = (range: Range, start: number, end: number) => {
   const left = Math.max(0, rangeFraction(start, range));
   const right = Math.min(1, rangeFraction(end, range));
   return right <= left ? null : { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
@@ -60,6 +61,7 @@ export function Ribbon() {
           return position < 0 || position > 1 ? null : <span class="tick" style={{ left: `${position * 100}%` }} title={text} role="img" aria-label={text} />;
         })}
       </div>
+      <WhatIfRow range={range} />
       <BaselineRow range={range} />
       {current.band && <BandRow band={current.band} range={range} />}
     </section>

@@ -30,6 +30,8 @@ export type {
   PageTransition as Transition,
   PageUsage as Usage,
   PageUsageRow as UsageRow,
+  PageWhatIf as WhatIf,
+  PredictedDuration,
 } from "./types";
 
 export function readPage(text: string): Page {

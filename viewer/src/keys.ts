@@ -5,7 +5,7 @@ import { timeAtFraction } from "./fold";
 import { redo, undo } from "./history";
 import { cachedLane, entireRecordingPixels } from "./source";
 import {
-  goBack, goTo, hiddenTracks, markedRange, page, pan, pinnedTracks, recordingIndex, selectedRange, selection, sheet, showEvents, showRecording, shiftTrack, tab, tabs, toggled, transition, view, entireRange, zoom,
+  goBack, goTo, hiddenTracks, markedRange, page, pan, pinnedTracks, recordingIndex, removedFindings, selectedRange, selection, sheet, showEvents, showRecording, shiftTrack, tab, tabs, toggled, transition, view, entireRange, zoom,
 } from "./state";
 
 function stepPhase(offset: number): void {
@@ -63,6 +63,7 @@ export function onKey(event: KeyboardEvent): void {
     p: () => chosen?.kind === "slice" && (pinnedTracks.value = toggled(pinnedTracks.value, chosen.track)),
     h: () => chosen?.kind === "slice" && ((hiddenTracks.value = toggled(hiddenTracks.value, chosen.track)), (selection.value = null)),
     b: () => page.value.comparison && page.value.recordings.length > 1 && showRecording(1 - recordingIndex.value),
+    x: () => chosen?.kind === "finding" && transition.value?.findings[chosen.index]?.changes.length && (removedFindings.value = toggled(removedFindings.value, chosen.index)),
     u: undo,
     y: redo,
     v: () => (sheet.value = "views"),

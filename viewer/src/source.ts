@@ -1,8 +1,8 @@
 /** Loads lanes, tables, paths and flame graphs: from the server if there is one, otherwise from the page data. */
 
 import { signal } from "@preact/signals";
-import type { Arrow, DrawnLane, Flame, RangeTable, Steps } from "./data";
-import { page, phaseAt, recording, recordingIndex, transition, type Range } from "./state";
+import type { Arrow, DrawnLane, Flame, RangeTable, Steps, WhatIf } from "./data";
+import { page, phaseAt, recording, recordingIndex, transition, transitionIndex, type Range } from "./state";
 
 /** Incremented when lanes or arrows arrive; drawing code subscribes to it. */
 export const laneRevision = signal(0);
@@ -99,6 +99,14 @@ export async function fetchSteps(range: Range): Promise<Steps> {
 export async function fetchFlame(range: Range, kind: "samples" | "waits"): Promise<Flame> {
   if (page.value.served) return query(`flame?of=${kind}&${rangeQuery(range)}`);
   return phaseAt(range)?.flames[kind === "samples" ? 0 : 1] ?? { total_ns: 0, nodes: [], omitted: 0, nothing: "This file contains flame graphs per phase: select a phase." };
+}
+
+/** Predicts the transition without some of its findings, in ascending order. */
+export async function fetchWhatIf(findings: number[]): Promise<WhatIf> {
+  if (page.value.served) return query(`what-if?transition=${transitionIndex.value}&findings=${findings.join(",")}`);
+  const known = transition.value?.predictions.find((prediction) => String(prediction.findings) === String(findings));
+  if (!known) throw new Error("This file contains the predictions without each finding and without all of them. For other combinations, run: onoff view FILE");
+  return known;
 }
 
 let arrowCache: { key: string; arrows: Arrow[] } = { key: "", arrows: [] };

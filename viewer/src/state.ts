@@ -64,6 +64,8 @@ export const trackMoves = signal<readonly (readonly [number, number])[]>([]);
 export const groupOrder = signal<readonly string[]>([]);
 export const savedViews = signal<readonly SavedView[]>([]);
 export const theme = signal<"" | "light" | "dark">("");
+/** Indices of the findings without which the transition is predicted. */
+export const removedFindings = signal<ReadonlySet<number>>(new Set());
 /** Options of the range table. */
 export const tableSubject = signal("processor");
 export const groupBy = signal<string[]>([]);
@@ -214,6 +216,7 @@ export function showRecording(index: number): void {
   recordingIndex.value = index;
   if (transitionIndex.value >= (recording.value?.transitions.length ?? 0)) transitionIndex.value = recording.value?.first ?? 0;
   if (selection.value?.kind !== "phase") selection.value = null;
+  removedFindings.value = new Set();
   markedRange.value = null;
   breadcrumbs.value = [];
   const samePhase = phase && transition.value?.phases.find((candidate) => candidate.name === phase.name);
@@ -274,6 +277,7 @@ export function address(withSaved = true): string {
   if (chosen?.kind === "slice") {
     parts.set("slice", [chosen.track, chosen.start, chosen.end, chosen.tone, chosen.count, chosen.label].join("~"));
   }
+  if (removedFindings.value.size) parts.set("whatif", [...removedFindings.value].join("~"));
   if (tab.value !== firstTab.value) parts.set("tab", tab.value);
   if (trackFilter.value) parts.set("filter", trackFilter.value);
   if (pinnedTracks.value.size) parts.set("pin", [...pinnedTracks.value].join("~"));
@@ -324,6 +328,7 @@ export function applyAddress(fragment: string): void {
     const [track, start, end, tone, count] = slice.slice(0, 5).map(Number) as [number, number, number, number, number];
     selection.value = { kind: "slice", track, start, end, tone, count, label: slice.slice(5).join("~") };
   } else selection.value = null;
+  removedFindings.value = numbers("whatif");
   tab.value = tabs.value.find(([name]) => name === parts.get("tab"))?.[0] ?? firstTab.value;
   trackFilter.value = parts.get("filter") ?? "";
   pinnedTracks.value = numbers("pin");

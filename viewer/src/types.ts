@@ -124,6 +124,8 @@ export interface Subject {
 export interface PageTransition {
   /** `boot`, `shutdown`, `suspend`, `netboot`. */
   kind: string;
+  /** Number among the transitions of its kind in the recording, from 1. */
+  number: number;
   /** Variant, such as `fast_startup`. */
   variant: string;
   /** Display name. */
@@ -144,6 +146,8 @@ export interface PageTransition {
   ticks: PageTick[];
   /** Findings, most expensive first. */
   findings: PageFinding[];
+  /** The transition without each finding that has a prediction, and without all of them; empty if a server answers queries. */
+  predictions: PageWhatIf[];
 }
 
 /** An interval in which the computer was asleep. */
@@ -310,6 +314,8 @@ export interface PageFinding {
   cost_ns: number | null;
   /** True if the cost is an upper bound because other work ran in parallel. */
   cost_is_upper_bound: boolean;
+  /** The changes of the prediction, as in `onoff what-if`; empty if the cost is not predicted. */
+  changes: WhatIfChange[];
   /**  */
   evidence: string;
   /**  */
@@ -322,6 +328,26 @@ export interface PageFinding {
   start_ns: number | null;
   /** End of the relevant interval, ns. */
   end_ns: number | null;
+}
+
+/** The predicted transition without some of its findings. */
+export interface PageWhatIf {
+  /** Indices of the findings, ascending. */
+  findings: number[];
+  /** The prediction in a sentence, as in `onoff what-if`. */
+  headline: string;
+  /** Why there is no prediction; empty if there is one. */
+  reasons: string[];
+  /** Arguments that make `onoff what-if` predict the same. */
+  arguments: string;
+  /** Duration in the recording, ns. */
+  measured_ns: number;
+  /** Predicted duration; `None` if not known. */
+  predicted: PredictedDuration | null;
+  /** The first culprit after the changes, with its time; empty if not known. */
+  first_culprit: string;
+  /**  */
+  phases: PageWhatIfPhase[];
 }
 
 /** Group of a track. Groups are shown in this order. */
@@ -464,6 +490,29 @@ export interface PageSlice {
   idle_so_far_ns: number;
   /** CPU and disk usage in the slice. */
   note: string;
+}
+
+/** A change of the computer. */
+export type WhatIfChange = { code: "without"; name: string } | { code: "pend"; driver: string } | { code: "ungroup"; service: string } | { code: "delay"; name: string } | { code: "parallel"; unit: string } | { code: "async"; driver: string } | { code: "disk_speed"; percent: number } | { code: "processor_speed"; percent: number } | { code: "processors"; count: number };
+
+/** A predicted duration. Waits for something outside the computer give the range; on Linux also the order of ready threads, and the competition of units. */
+export interface PredictedDuration {
+  /** Duration if external waits take as long as recorded, ns. */
+  ns: number;
+  /** Shortest duration, ns. */
+  min_ns: number;
+  /** Longest duration, ns. */
+  max_ns: number;
+}
+
+/** A phase as measured and as predicted. */
+export interface PageWhatIfPhase {
+  /** Name of the phase, as in [`PagePhase`](crate::page::PagePhase). */
+  name: string;
+  /** Duration in the recording, ns. */
+  measured_ns: number;
+  /** Predicted duration; `None` if not known. */
+  predicted: PredictedDuration | null;
 }
 
 /** The drawing of a lane of slices. */

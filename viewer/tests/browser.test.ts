@@ -8,7 +8,8 @@ import { pathToFileURL } from "node:url";
 import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { comparisonRuns, simulated, replaceOnce } from "./recordings";
-import { browsers, click, open, press, repository, serve, settled, singleFile, text, visit } from "./pages";
+import { duration } from "../src/time";
+import { browsers, click, open, press, repository, run, serve, settled, singleFile, text, visit } from "./pages";
 
 const sample = (name: string) => join(repository, "samples", name);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -107,6 +108,42 @@ describe.each(browsers)("in %s", (name) => {
     expect(faults).toEqual([]);
     await page.close();
   });
+
+  it("predicts the boot without chosen findings, as 'onoff what-if' does", async () => {
+    const recording = sample("slow-boot.etl");
+    const file = pathToFileURL(singleFile(recording)).href;
+    for (const where of [address, file]) {
+      const { page, faults } = await visit(browser, where);
+      const boxes = await page.$$('.chip input[type="checkbox"]');
+      expect(boxes.length).toBe(4);
+      await boxes[0]!.focus();
+      for (const chosen of [[0], [0, 1], [0, 1, 2, 3]]) {
+        for (const index of chosen) if (!(await boxes[index]!.evaluate((box) => (box as HTMLInputElement).checked))) await boxes[index]!.press(" ");
+        if (where === file && chosen.length === 2) {
+          await page.waitForFunction(() => document.querySelector(".prediction")?.textContent?.includes("run: onoff view FILE"));
+          continue;
+        }
+        await page.waitForFunction((count) => (document.querySelector(".prediction code")?.textContent?.match(/--(ungroup|without|pend)/g)?.length ?? 0) >= count, {}, chosen.length);
+        const options = (await text(page, ".prediction code")).replace("onoff what-if FILE ", "").split(" ");
+        const answer = JSON.parse(run("what-if", recording, ...options, "--format", "json"));
+        const spoken = await text(page, ".prediction");
+        expect(spoken).toContain(`${duration(answer.measured_ns)} → ${duration(answer.predicted.ns)}`);
+        expect(spoken).toContain(`First culprit then: ${answer.bottleneck.kind} ${answer.bottleneck.name}, ${duration(answer.bottleneck.ns)}.`);
+        const drawn = await page.$$eval(".predicted [role=img]", (all) => all.map((each) => each.getAttribute("aria-label")));
+        expect(drawn).toEqual(answer.phases.map((row: { phase: string; measured_ns: number; predicted: { ns: number } }) => `${row.phase}: ${duration(row.predicted.ns)} instead of ${duration(row.measured_ns)}`));
+      }
+      await new Promise((done) => setTimeout(done, 300));
+      expect(page.url()).toContain("whatif=0%7E1%7E2%7E3");
+      await click(page, ".prediction button", "Clear");
+      expect(await page.$(".predicted")).toBeNull();
+      // The same with the keyboard.
+      await click(page, ".chip button", "SoundShaper");
+      await press(page, "x");
+      await page.waitForSelector(".prediction b");
+      expect(faults).toEqual([]);
+      await page.close();
+    }
+  }, 60_000);
 
   it("shows what explorer waited for", async () => {
     // The scenario's shell waits for the service MenuProvider, which uses six seconds of CPU.

@@ -33,6 +33,9 @@ export function singleFile(...recordings: string[]): string {
   return path;
 }
 
+/** Output of the program. */
+export const run = (...args: string[]): string => execFileSync(program, args, { encoding: "utf8", maxBuffer: 1 << 28 });
+
 /** Starts a server; `stop` ends it. */
 export async function serve(...recordings: string[]): Promise<{ url: string; stop: () => void }> {
   const child = spawn(program, ["view", ...recordings, "--no-open"], { stdio: ["ignore", "pipe", "inherit"] });

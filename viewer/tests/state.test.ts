@@ -14,7 +14,7 @@ const basePage: Page = {
   version: "0", served: false, legend: { tones: [], groups: [], steps: [], subjects: [] }, comparison: null,
   recordings: [{
     name: "a.etl", machine: "", start_ns: -2e9, duration_ns: 47e9, losses: [], missing: [], drawn: [],
-    first: 0, folds: [], transitions: [{ kind: "boot", variant: "cold", unplaced: [], title: "Boot", headline: [], start_ns: 0, end_ns: 40e9, band: null, ticks: [], findings: [],
+    first: 0, folds: [], transitions: [{ kind: "boot", number: 1, predictions: [], variant: "cold", unplaced: [], title: "Boot", headline: [], start_ns: 0, end_ns: 40e9, band: null, ticks: [], findings: [],
       phases: [phase("PreSMSS", 0, 9e9), phase("SMSSInit", 9e9, 14e9)] }],
     tracks: [track(0, "processors", "Processor 0"), track(1, "services", "Spooler"), track(2, "processes", "spoolsv.exe (4)")],
   }],

@@ -10,6 +10,7 @@ import { Ranges } from "./Ranges";
 import { CopyButtons, Table } from "./Table";
 import { Why } from "./Why";
 import { bytes, formatCost, duration } from "../time";
+import { RemoveFinding } from "../WhatIf";
 
 
 export function Details() {
@@ -189,6 +190,7 @@ function Findings() {
     <ol class="findings">
       {findings.map((finding, index) => (
         <li aria-current={selection.value?.kind === "finding" && selection.value.index === index}>
+          <RemoveFinding finding={finding} index={index} />{" "}
           <button type="button" class="link" onClick={() => showFinding(index)}>
             <b>{formatCost(finding, "cost unknown")}</b> {finding.title}
           </button>

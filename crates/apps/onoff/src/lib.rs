@@ -49,6 +49,8 @@ mod lists;
 #[cfg(feature = "files")]
 mod other_kinds;
 mod overview;
+#[cfg(feature = "page")]
+mod page;
 #[cfg(feature = "files")]
 mod prefetch;
 mod range;

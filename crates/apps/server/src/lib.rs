@@ -200,6 +200,8 @@ mod tests {
             ("steps?from=-9223372036854775808&to=9223372036854775807", StatusCode::OK),
             ("arrows?from=-9223372036854775808&to=9223372036854775807&pixels=16384", StatusCode::OK),
             ("arrows?from=0&to=1&pixels=99999", StatusCode::BAD_REQUEST),
+            ("what-if?findings=0", StatusCode::BAD_REQUEST),
+            ("what-if?transition=0&findings=0", StatusCode::NOT_FOUND),
         ] {
             assert_eq!(get_status(&format!("/{TOKEN}/{query}"), &[host]), status, "{query}");
         }

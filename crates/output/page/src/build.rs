@@ -20,7 +20,7 @@ use crate::events::EventReader;
 use crate::page::{PageMissing, PageRecording, PageTransition, loss_list};
 use crate::path::{self, Arrow};
 use crate::track::track_list;
-use crate::{ranges, transitions};
+use crate::{ranges, transitions, what_if};
 
 /// Tables that a page requires.
 pub const TABLES: TableSet = tracks::TABLES.union(onoff_findings::TABLES).union(ranges::TABLES);
@@ -135,8 +135,11 @@ impl LoadedRecording {
         Self { trace, tracks, paths, arrows, events: None, content: recording }
     }
 
-    /// Adds the longest path steps and the flame graphs of each phase, for pages without a server.
+    /// Adds what a server would compute: the longest path steps and the flame graphs of each phase, and predictions.
     pub fn add_offline_content(&mut self) {
+        for transition in &mut self.content.transitions {
+            transition.predictions = what_if::predict_offline(&self.trace, transition);
+        }
         for phase in self.content.transitions.iter_mut().flat_map(|transition| &mut transition.phases) {
             let range = (phase.start_ns, phase.end_ns);
             phase.steps = path::steps(&self.paths, range.0, range.1, MAX_PHASE_STEPS);

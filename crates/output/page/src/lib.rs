@@ -28,3 +28,4 @@ pub mod table;
 pub mod track;
 mod transitions;
 mod usage;
+pub mod what_if;

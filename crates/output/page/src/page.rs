@@ -10,7 +10,9 @@ use crate::legend::PageLegend;
 use crate::path::{self, Arrow, DrawnArrow, PageSteps};
 use crate::ranges::PageFlame;
 use crate::track::PageTrack;
+use crate::what_if::PageWhatIf;
 use onoff_lanes::{DrawnLane, Track};
+use onoff_what_if::changes::Change;
 
 /// Content of the page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -57,6 +59,8 @@ pub struct PageRecording {
 pub struct PageTransition {
     /// `boot`, `shutdown`, `suspend`, `netboot`.
     pub kind: String,
+    /// Number among the transitions of its kind in the recording, from 1.
+    pub number: u32,
     /// Variant, such as `fast_startup`.
     pub variant: String,
     /// Display name.
@@ -77,6 +81,9 @@ pub struct PageTransition {
     pub ticks: Vec<PageTick>,
     /// Findings, most expensive first.
     pub findings: Vec<PageFinding>,
+    /// The transition without each finding that has a prediction, and without all of them; empty if a server answers
+    /// queries.
+    pub predictions: Vec<PageWhatIf>,
 }
 
 /// A phase of a transition.
@@ -220,6 +227,8 @@ pub struct PageFinding {
     pub cost_ns: Option<i64>,
     /// True if the cost is an upper bound because other work ran in parallel.
     pub cost_is_upper_bound: bool,
+    /// The changes of the prediction, as in `onoff what-if`; empty if the cost is not predicted.
+    pub changes: Vec<Change>,
     pub evidence: String,
     pub advice: String,
     pub certainty: Certainty,

@@ -2,12 +2,13 @@
 //!
 //! Called by the server on 127.0.0.1, or by WebAssembly in the page itself.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use serde::Serialize;
 
 use crate::build::LoadedRecording;
-use crate::{path, ranges};
+use crate::{path, ranges, what_if};
 
 /// Maximum number of tracks per query, and of pixels per lane: more than any screen has.
 const MAX_TRACKS: usize = 512;
@@ -37,6 +38,7 @@ pub fn answer(recordings: &[LoadedRecording], name: &str, query: &str) -> Result
         "steps" => steps,
         "table" => table,
         "flame" => flame,
+        "what-if" => what_if,
         _ => return Err(QueryError::NotFound),
     };
     let query = QueryString(query);
@@ -91,6 +93,17 @@ fn flame(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String,
     let kind = query.value("of").ok_or(QueryError::Malformed)?;
     let graph = ranges::flame_graph(&recording.trace, &recording.paths, kind, query.range()?, ranges::MAX_NODES);
     json(&graph.ok_or(QueryError::Malformed)?)
+}
+
+/// Predicts a transition without some of its findings.
+fn what_if(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let index: usize = query.number("transition").ok_or(QueryError::Malformed)?;
+    let transition = recording.content.transitions.get(index).ok_or(QueryError::NotFound)?;
+    let findings = query.value("findings").ok_or(QueryError::Malformed)?.split(',').map(str::parse);
+    let findings: BTreeSet<usize> = findings.collect::<Result<_, _>>().map_err(|_| QueryError::Malformed)?;
+    let set = findings.into_iter().collect();
+    let predictions = what_if::predict(&recording.trace, transition, &[set]).ok_or(QueryError::NotFound)?;
+    json(&predictions.first().ok_or(QueryError::Internal)?)
 }
 
 fn json(answer: &impl Serialize) -> Result<String, QueryError> {

@@ -56,6 +56,7 @@ pub(crate) fn page_transition(
     let key = key(transition);
     let mut page = PageTransition {
         kind: transition.kind.as_str().to_owned(),
+        number: transition.number,
         variant: transition.variant.as_str().to_owned(),
         title: title(transition, has_siblings),
         findings: findings(diagnosis, &key),
@@ -300,6 +301,7 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
             title: finding.title.clone(),
             cost_ns: finding.cost_ns,
             cost_is_upper_bound: finding.cost_basis == CostBasis::AtMost,
+            changes: finding.changes.clone(),
             evidence: finding.evidence.iter().map(|evidence| evidence.text.as_str()).collect::<Vec<_>>().join("; "),
             advice: finding.advice.clone(),
             certainty: finding.certainty,

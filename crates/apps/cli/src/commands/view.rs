@@ -3,17 +3,13 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use onoff::{BadRecording, EventQuery, ReadRuns, RunsQuery, Session, firmware};
+use onoff::{BadRecording, QueryError, ReadRuns, RunsQuery, firmware};
 use onoff_compare::{CompareOptions, compare};
-use onoff_network::NetbootOptions;
 use onoff_page::build::{LoadedRecording, TABLES};
 use onoff_page::compare::{PageComparison, comparison as page_comparison, mark_changed_tracks, representative_run};
-use onoff_page::events::{EventReader, Visit};
 use onoff_page::file;
 use onoff_page::page::{Page, predraw_lanes};
-use onoff_requests::IoOptions;
 use onoff_server::Server;
-use onoff_sources::{EventFilter, RecordingKind};
 use onoff_transitions::boot::BootOptions;
 
 use super::boot_inputs::BootInputs;
@@ -150,44 +146,11 @@ fn load(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<L
         true => "redacted event logs".to_owned(),
         false => files.iter().map(file_name).collect::<Vec<String>>().join("+"),
     };
-    let (session, loaded) = super::query(recording_of_files, |session| match session.kind() {
-        RecordingKind::NetworkCapture => match session.netboot(&NetbootOptions::default()) {
-            Ok(report) => Ok(LoadedRecording::from_capture(name, &report)),
-            Err(error) => Err(Failure::from_query_error(error)),
-        },
-        RecordingKind::FileOperations => match session.requests(None, &[], &IoOptions::default()) {
-            Ok(report) => Ok(LoadedRecording::from_requests(name, session.tables(onoff_requests::TABLES)?, &report)),
-            Err(error) => Err(super::io::failure(error)),
-        },
-        _ => {
-            let system = LoadedRecording::with_boot_options(name.clone(), session.tables(TABLES)?, boot);
-            // Firmware tables can be part of a Linux recording; alone, they contain no transition of a system.
-            if !system.content.transitions.is_empty() {
-                return Ok(system);
-            }
-            match firmware(files, &recording.options, &[], 0) {
-                Ok(report) => Ok(LoadedRecording::from_firmware(name, &report).unwrap_or(system)),
-                // An FPDT without the tables it points to: the page would be empty.
-                Err(onoff::QueryError::Unanswerable(reason)) if system.content.duration_ns == 0 => {
-                    Err(Failure::NoData(reason.to_string()))
-                }
-                Err(_) => Ok(system),
-            }
-        }
-    })?;
-    let mut loaded = loaded?;
-    loaded.events = Some(EventReader::new(move |range, visit| read_events(&session, range, visit)));
+    let firmware = || firmware(files, &recording.options, &[], 0).map_err(QueryError::into_message);
+    let (session, loaded) = super::query(recording_of_files, |session| session.page(name, boot, firmware))?;
+    let mut loaded = loaded.map_err(Failure::from_query_error)?;
+    loaded.events = Some(session.into_event_reader());
     Ok(loaded)
-}
-
-/// Calls `visit` with the events of a time range, in order.
-fn read_events(session: &Session, (start_ns, end_ns): (i64, i64), visit: Visit<'_>) -> Result<(), String> {
-    let filter = EventFilter { from_ns: Some(start_ns), until_ns: Some(end_ns), ..EventFilter::default() };
-    let query = EventQuery { filter, ..EventQuery::default() };
-    let events = session.events(&query).map_err(|error| error.to_string())?;
-    let end = events.for_each(visit).map_err(|error| error.to_string())?;
-    let _stopped_early = end.outcome;
-    Ok(())
 }
 
 /// Compares two sides, and loads the run nearest to the median of each side, the candidate first. Runs without lanes,

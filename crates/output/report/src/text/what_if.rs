@@ -106,7 +106,8 @@ fn changes(changes: &[Change], basis: Basis) -> String {
 }
 
 /// Returns why there is no prediction, one line each.
-fn reasons(identity: &Identity, unknown_percent: f64, reason: NoPrediction) -> Vec<String> {
+#[must_use]
+pub fn reasons(identity: &Identity, unknown_percent: f64, reason: NoPrediction) -> Vec<String> {
     match reason {
         NoPrediction::IdentityFailed => {
             let mut lines = vec!["A replay without the change does not reproduce the recording:".to_owned()];
@@ -183,7 +184,8 @@ fn assumptions(prediction: &Prediction) -> Vec<&'static str> {
 }
 
 /// Names a subject and its time.
-fn bottleneck(bottleneck: &Bottleneck) -> String {
+#[must_use]
+pub fn bottleneck(bottleneck: &Bottleneck) -> String {
     let kind = match bottleneck.kind {
         AccountSubjectKind::Service => "service ",
         AccountSubjectKind::Driver => "driver ",
