@@ -335,7 +335,7 @@ export function applyAddress(fragment: string): void {
   hiddenTracks.value = numbers("hide");
   collapsedGroups.value = new Set((parts.get("fold") ?? "").split("~").filter(Boolean));
   const names = (name: string) => (parts.get(name) ?? "").split("~").filter((text) => /^[a-z_0-9]+$/.test(text));
-  tableSubject.value = names("about")[0] ?? "processor";
+  tableSubject.value = page.value.legend.subjects.find((subject) => subject.name === parts.get("about"))?.name ?? "processor";
   groupBy.value = names("by");
   hiddenColumns.value = new Set(names("without"));
   barColumn.value = names("draw")[0] ?? "";

@@ -41,8 +41,8 @@ impl Session {
             }
             _ => {
                 let system = LoadedRecording::with_boot_options(name.clone(), self.tables(TABLES)?, boot);
-                // Firmware tables can be part of a Linux recording; alone, they contain no transition of a system.
-                if !system.content.transitions.is_empty() {
+                // Firmware tables can be part of a Linux recording; alone, they contain no phase of a system.
+                if system.content.transitions.iter().any(|transition| !transition.phases.is_empty()) {
                     return Ok(system);
                 }
                 match firmware() {

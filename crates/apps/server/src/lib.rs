@@ -19,6 +19,9 @@ use hyper_util::rt::TokioIo;
 use onoff_page::build::LoadedRecording;
 use onoff_page::queries::{self, QueryError};
 
+/// Maximum number of queries that are answered at the same time.
+const MAX_CONCURRENT_QUERIES: usize = 16;
+
 /// A server bound to a port.
 #[derive(Debug)]
 pub struct Server {
@@ -57,7 +60,10 @@ impl Server {
     /// # Errors
     /// Accepting a connection fails.
     pub fn run(self) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(MAX_CONCURRENT_QUERIES)
+            .enable_all()
+            .build()?;
         self.listener.set_nonblocking(true)?;
         runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
@@ -66,8 +72,12 @@ impl Server {
                 let site = Arc::clone(&self.site);
                 tokio::spawn(async move {
                     let service = service_fn(move |request: Request<Incoming>| {
-                        let response = site.respond(&request);
-                        async move { Ok::<_, Infallible>(response) }
+                        let site = Arc::clone(&site);
+                        async move {
+                            // A query can take seconds; others are answered meanwhile.
+                            let response = tokio::task::spawn_blocking(move || site.respond(&request)).await;
+                            Ok::<_, Infallible>(response.unwrap_or_else(|_| error(StatusCode::INTERNAL_SERVER_ERROR)))
+                        }
                     });
                     // Ignore errors: the browser may close the connection at any time.
                     let _ = hyper::server::conn::http1::Builder::new()
@@ -83,7 +93,7 @@ impl Site {
     fn respond<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
         match self.content(request) {
             Ok((content_type, body)) => response(StatusCode::OK, content_type, body),
-            Err(status) => response(status, "text/plain; charset=utf-8", status.to_string()),
+            Err(status) => error(status),
         }
     }
 
@@ -126,6 +136,10 @@ fn status_code(error: QueryError) -> StatusCode {
         QueryError::Malformed => StatusCode::BAD_REQUEST,
         QueryError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
+}
+
+fn error(status: StatusCode) -> Response<Full<Bytes>> {
+    response(status, "text/plain; charset=utf-8", status.to_string())
 }
 
 fn response(status: StatusCode, content_type: &'static str, body: String) -> Response<Full<Bytes>> {
@@ -178,6 +192,39 @@ mod tests {
             assert_eq!(get_status(path, &[host]), StatusCode::FORBIDDEN, "{path}");
         }
         assert_eq!(get_status(&format!("/{TOKEN}/other"), &[host]), StatusCode::NOT_FOUND);
+    }
+
+    #[test]
+    fn answers_while_a_query_computes() {
+        use std::io::{Read, Write};
+        use std::sync::mpsc;
+        let (finish, wait) = mpsc::channel::<()>();
+        let (started, has_started) = mpsc::channel();
+        let (started, wait) = (std::sync::Mutex::new(started), std::sync::Mutex::new(wait));
+        let mut recording = LoadedRecording::new("slow.etl".to_owned(), Arc::default());
+        recording.events = Some(onoff_page::events::EventReader::new(move |_, _| {
+            started.lock().unwrap().send(()).unwrap();
+            wait.lock().unwrap().recv().map_err(|error| error.to_string())
+        }));
+        let server = Server::bind(0, TOKEN.to_owned(), "<p>page".to_owned(), vec![recording]).unwrap();
+        let address = server.site.address;
+        std::thread::spawn(|| server.run());
+        let ask = |resource: &str| {
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            write!(stream, "GET /{TOKEN}/{resource} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+            stream
+        };
+        let read = |mut stream: std::net::TcpStream| {
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        let slow = ask("table?from=0&to=1&about=events");
+        has_started.recv().unwrap();
+        assert!(read(ask("")).contains("<p>page"));
+        assert!(read(ask("steps?from=0&to=1")).starts_with("HTTP/1.1 200"));
+        finish.send(()).unwrap();
+        assert!(read(slow).starts_with("HTTP/1.1 200"));
     }
 
     #[test]

@@ -101,7 +101,6 @@ impl LoadedRecording {
                 let has_siblings = has_several(transition.kind);
                 transitions::page_transition(&trace, transition, (has_siblings, &accounts), &diagnosis)
             })
-            .filter(|transition| !transition.phases.is_empty())
             .collect();
         if !account_slices.is_empty() {
             let position = tracks.partition_point(|track| track.group < TrackGroup::CriticalPath);

@@ -4,14 +4,15 @@
 use onoff_blame::account::PhaseAccount;
 use onoff_blame::waits::TransitionPhase;
 use onoff_evidence::Certainty;
+use onoff_evidence::recording::summarize;
 use onoff_findings::diagnosis::Diagnosis;
 use onoff_findings::finding::CostBasis;
 use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_lanes::{Lane, Track, TrackGroup};
 use onoff_report::text::boot_axis::{join_sentence, title as stage_title};
-use onoff_report::text::fix_first;
 use onoff_report::text::phases::display_name as shown_name;
 use onoff_report::text::quantity::duration;
+use onoff_report::text::transition::headline_sentences;
 use onoff_sections::glossary;
 use onoff_trace::Trace;
 use onoff_transitions::boot_axis::{AxisOrigin, AxisSource, AxisStage, BootAxis};
@@ -101,8 +102,7 @@ pub(crate) fn page_transition(
             ..PagePhase::default()
         });
     }
-    // Compute the headline first: stages before the kernel do not count toward the boot.
-    page.headline = headline(&page, transition, diagnosis, &key);
+    page.headline = headline(trace, transition, diagnosis, &key);
     if let Some(axis) = axis(transition) {
         let has_early_phases = page.phases.iter().any(|phase| phase.start_ns < 0);
         let early_stages =
@@ -316,49 +316,14 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
         .collect()
 }
 
-/// Returns the duration of a phase without idle time at its end and without waiting for a person, ns.
-fn took_ns(phase: &PagePhase) -> i64 {
-    phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns).saturating_sub(phase.user_input_ns)
-}
-
-/// Returns false for time asleep and for phases without an end.
-fn is_work(phase: &PagePhase) -> bool {
-    !phase.is_open && !matches!(phase.name.as_str(), "Asleep" | "Standby" | "machine")
-}
-
-/// Returns the longest phase that is known only from the kernel's counters, without a position on the axis: name and
-/// duration, ns. Ignores a missing half of a sleep and phases that overlap others.
-fn longest_counted(transition: &Transition) -> Option<(&'static str, i64)> {
-    let Details::WindowsSuspend(suspend) = &transition.details else { return None };
-    let counted_phases = transition.phases.iter().filter(|phase| suspend.counts_toward_duration(phase));
-    let unplaced_phases = counted_phases.filter(|phase| phase.start_ns.zip(phase.end_ns).is_none());
-    unplaced_phases
-        .filter_map(|phase| Some((phase.name.as_str(), phase.duration_without_input_ns()?)))
-        .max_by_key(|&(_, ns)| ns)
-}
-
-fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosis, key: &str) -> Vec<String> {
-    let diagnosed = diagnosis.transitions.iter().find(|diagnosed| diagnosed.name == key);
-    let length = match diagnosed.map(|diagnosed| (diagnosed.duration_ns, diagnosed.at_least_ns)) {
-        Some((Some(ns), _)) => duration(ns),
-        Some((None, ns)) if ns > 0 => format!("at least {}", duration(ns)),
-        _ => format!("at least {}", duration(transition.total_at_least_ns)),
-    };
-    let user_wait = match transition.user_input_ns {
-        0 => String::new(),
-        ns => format!(", and {} waiting for someone to log on", duration(ns)),
-    };
-    let mut lines = vec![format!("{}: {length}{user_wait}.", page.title)];
-    // What to fix comes before the longest phase, which may have another cause.
-    lines.extend(diagnosed.and_then(|diagnosed| diagnosed.fix_first.as_ref()).map(fix_first::sentence));
-    let longest_placed = page.phases.iter().filter(|phase| is_work(phase)).max_by_key(|phase| took_ns(phase));
-    let counted = longest_counted(transition).filter(|&(_, ns)| longest_placed.is_none_or(|phase| took_ns(phase) < ns));
-    if let Some((name, ns)) = counted {
-        lines.push(format!("Longest phase: {name}, {}.", duration(ns)));
-    } else if let Some(phase) = longest_placed {
-        lines.push(format!("Longest phase: {}, {}.", phase.title, duration(took_ns(phase))));
+/// Returns the first sentences of the command about the transition.
+fn headline(trace: &Trace, transition: &Transition, diagnosis: &Diagnosis, key: &str) -> Vec<String> {
+    let mut transition = transition.clone();
+    if let Some(diagnosed) = diagnosis.transitions.iter().find(|diagnosed| diagnosed.name == key) {
+        transition.culprits.clone_from(&diagnosed.culprits);
+        transition.fix_first.clone_from(&diagnosed.fix_first);
     }
-    lines
+    headline_sentences(transition, &summarize(trace))
 }
 
 /// Converts the search for the end of a phase that ends when the computer is idle.
@@ -384,47 +349,4 @@ fn band(settling: &Settling) -> Option<PageBand> {
             })
             .collect(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use onoff_trace::{Milestone, StringId, milestone};
-    use onoff_transitions::suspend::{SuspendOptions, analyze};
-
-    const SECOND: i64 = 1_000_000_000;
-
-    fn hibernation(rows: &[(i64, &str, i64)]) -> Transition {
-        let mut trace = Trace { duration_ns: 60 * SECOND, ..Trace::default() };
-        for &(time_ns, name, value) in rows {
-            let name = trace.strings.intern(name);
-            trace.milestones.push(Milestone {
-                time_ns,
-                name,
-                value: Some(value),
-                detail: StringId::EMPTY,
-                pid: None,
-                tid: None,
-                event: StringId::EMPTY,
-            });
-        }
-        analyze(&trace, &SuspendOptions::default()).unwrap().transitions.remove(0).map(Into::into)
-    }
-
-    #[test]
-    fn longest_phase_can_come_from_kernel_counters() {
-        let counted = [
-            (5 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, 9 * SECOND),
-            (5 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, 6 * SECOND),
-            (5 * SECOND, milestone::POWER_DRIVER_WAKE_TIME, 20 * SECOND),
-        ];
-        let sleep_and_wake = [(SECOND, milestone::SLEEP, 5), (2 * SECOND, milestone::WAKE, 5)];
-        let transition = hibernation(&[&sleep_and_wake[..], &counted].concat());
-        assert_eq!(longest_counted(&transition), Some(("HiberWrite", 9 * SECOND)));
-        // Counters of a missing suspend half are ignored.
-        let transition = hibernation(&[&sleep_and_wake[1..], &counted].concat());
-        assert_eq!(longest_counted(&transition), Some(("HiberRead", 6 * SECOND)));
-        // Phases with events have a position.
-        assert_eq!(longest_counted(&hibernation(&sleep_and_wake)), None);
-    }
 }

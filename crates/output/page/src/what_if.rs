@@ -148,6 +148,8 @@ impl From<Result<Prediction, WhatIfError>> for PageWhatIf {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
 
     fn without(name: &str) -> Change {
@@ -158,8 +160,12 @@ mod tests {
     fn combines_changes_of_findings() {
         let finding = |changes: &[Change]| PageFinding { changes: changes.to_vec(), ..PageFinding::default() };
         let (a, b, pend) = (without("a"), without("b"), Change::Pend { driver: "a".to_owned() });
-        let findings =
-            [finding(&[pend.clone()]), finding(&[a.clone(), b.clone()]), finding(&[]), finding(&[b.clone()])];
+        let findings = [
+            finding(slice::from_ref(&pend)),
+            finding(&[a.clone(), b.clone()]),
+            finding(&[]),
+            finding(slice::from_ref(&b)),
+        ];
         assert_eq!(combined_changes(&findings, &[0]), Some(vec![pend.clone()]));
         // What is removed pends nothing, and is removed once.
         assert_eq!(combined_changes(&findings, &[0, 1, 3]), Some(vec![a, b.clone()]));

@@ -39,7 +39,7 @@ pub struct ViewArguments {
     #[arg(long = "capture", value_name = "FILE")]
     pub capture: Vec<PathBuf>,
 
-    /// Port on 127.0.0.1 [default: any free port]
+    /// Port on 127.0.0.1 [default: the same for the same recordings if it is free]
     #[arg(long, value_name = "PORT", conflicts_with = "output")]
     pub port: Option<u16>,
 

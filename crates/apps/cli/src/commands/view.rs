@@ -192,6 +192,10 @@ fn serve(
 ) -> Result<(), Failure> {
     let cannot_serve =
         |error: std::io::Error| Failure::Unreadable(format!("cannot serve the page on 127.0.0.1: {error}"));
+    let port = match port {
+        0 => usual_port(loaded.iter().map(|recording| recording.content.name.as_str())),
+        port => port,
+    };
     let server = Server::bind(port, random_token()?, html, loaded).map_err(cannot_serve)?;
     let url = server.url();
     destination.write(|out| Ok(writeln!(out, "{url}\nPress Ctrl-C to stop.").and_then(|()| out.flush())?))?;
@@ -202,6 +206,20 @@ fn serve(
     server.run().map_err(cannot_serve)
 }
 
+/// Returns the port for recordings with these names if it is free, otherwise 0 for any port. Browsers keep saved views
+/// by address, so they are found again if the port is the same.
+fn usual_port<'n>(names: impl Iterator<Item = &'n str>) -> u16 {
+    /// The first port that no service is registered for, and the number of such ports.
+    const FIRST: u16 = 49_152;
+    const COUNT: u32 = 16_384;
+    let hash = names.flat_map(str::bytes).fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    let port = u16::try_from(hash % COUNT).map_or(0, |offset| FIRST.saturating_add(offset));
+    match std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => port,
+        Err(_) => 0,
+    }
+}
+
 fn random_token() -> Result<String, Failure> {
     let mut bytes = [0_u8; TOKEN_BYTES];
     getrandom::fill(&mut bytes)
@@ -210,4 +228,18 @@ fn random_token() -> Result<String, Failure> {
         let _infallible = write!(text, "{byte:02x}");
         text
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usual_port;
+
+    #[test]
+    fn usual_port_is_the_same_unless_it_is_taken() {
+        let port = usual_port(["a.etl", "b.etl"].into_iter());
+        assert!(port >= 49_152);
+        assert_eq!(usual_port(["a.etl", "b.etl"].into_iter()), port);
+        let _taken = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+        assert_eq!(usual_port(["a.etl", "b.etl"].into_iter()), 0);
+    }
 }

@@ -6,7 +6,13 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use onoff_evidence::recording::{Provenance, RecordingSummary};
-use onoff_transitions::{Transition, Transitions};
+use onoff_transitions::boot::WindowsBoot;
+use onoff_transitions::linux::boot::LinuxBoot;
+use onoff_transitions::linux::shutdown::LinuxShutdown;
+use onoff_transitions::linux::suspend::LinuxSuspend;
+use onoff_transitions::shutdown::WindowsShutdown;
+use onoff_transitions::suspend::WindowsSuspend;
+use onoff_transitions::{Transition, Transitions, TypedTransition};
 
 use super::machine::machine;
 use super::printable::printable;
@@ -46,6 +52,35 @@ pub(super) fn no_transition(reason: &impl Display, recorder: &str) -> String {
 /// Returns the name of the recording session.
 pub(super) fn session_name(recorder: &str) -> Cow<'_, str> {
     if recorder.is_empty() { "an unnamed session".into() } else { printable(recorder) }
+}
+
+/// Returns the first sentences of the text report of a transition, without styles and without the machine.
+#[must_use]
+pub fn headline_sentences(transition: Transition, recording: &RecordingSummary) -> Vec<String> {
+    let mut out = Vec::new();
+    // Writing to memory does not fail.
+    let _written = match TypedTransition::from(transition) {
+        TypedTransition::WindowsBoot(boot) => WindowsBoot::headline(&boot, recording, &mut out),
+        TypedTransition::LinuxBoot(boot) => LinuxBoot::headline(&boot, recording, &mut out),
+        TypedTransition::WindowsShutdown(shutdown) => WindowsShutdown::headline(&shutdown, recording, &mut out),
+        TypedTransition::LinuxShutdown(shutdown) => LinuxShutdown::headline(&shutdown, recording, &mut out),
+        TypedTransition::WindowsSuspend(sleep) => {
+            WindowsSuspend::headline(&sleep, &mut out).and_then(|()| fix_first::write(&sleep, &mut out))
+        }
+        TypedTransition::LinuxSuspend(sleep) => {
+            LinuxSuspend::headline(&sleep, &mut out).and_then(|()| fix_first::write(&sleep, &mut out))
+        }
+    };
+    let machine = machine(recording, None);
+    let lines = String::from_utf8_lossy(&out).lines().map(without_styles).collect::<Vec<_>>();
+    lines.into_iter().filter(|line| !line.is_empty() && (machine.is_empty() || !line.starts_with(&machine))).collect()
+}
+
+/// Removes the escape sequences of styles.
+fn without_styles(line: &str) -> String {
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().unwrap_or_default();
+    parts.fold(first.to_owned(), |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
 /// The report of the boot or shutdown of one system.
