@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: consistency damaged help demo install test golden lint dist lab lab-netboot lab-guest lab-pairs bench fuzz fuzz-seeds windows wasm exports wheel test-wheel test-python book catalog samples reference clean viewer pictures
+.PHONY: consistency damaged help demo install test golden lint dist lab lab-netboot lab-guest lab-pairs bench fuzz fuzz-seeds windows wasm exports wheel test-wheel test-python book catalog samples reference clean viewer site pictures
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -155,8 +155,16 @@ wasm: ## build the library for WebAssembly and compare its output under Node wit
 	cargo build --locked --package onoff-wasm --target wasm32-unknown-unknown
 	node tools/check-wasm.mjs $(TARGET_DIR)/wasm32-unknown-unknown/debug/onoff_wasm.wasm $(TARGET_DIR)/debug/onoff $(RECORDING)
 
+site: ## build the page that opens recordings by itself, without the program (target/page)
+	@tools/setup rust
+	@tools/setup wasm
+	@tools/setup node
+	cargo build --profile site --locked --package onoff-wasm --no-default-features --target wasm32-unknown-unknown
+	node tools/make-site.mjs crates/output/page/built/index.html $(TARGET_DIR)/wasm32-unknown-unknown/site/onoff_wasm.wasm $(TARGET_DIR)/page
+
 viewer: ## build the page of 'onoff view', copy it into the program, and test it in real browsers
 	@tools/setup rust
+	@tools/setup wasm
 	@tools/setup viewer
 	cd viewer && npx tsc --noEmit && npx vite build
 	cmp --silent viewer/dist/index.html crates/output/page/built/index.html || { \
@@ -164,7 +172,13 @@ viewer: ## build the page of 'onoff view', copy it into the program, and test it
 	    cp viewer/dist/index.html crates/output/page/built/index.html; }
 	cargo build --profile test --locked --package onoff
 	cargo build --profile test --locked --package onoff-simulator --example make_trace
-	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run
+	cargo build --profile test --locked --package onoff-testkit --example write_event_logs
+	# Unoptimized, as for 'make wasm'.
+	cargo build --locked --package onoff-wasm --target wasm32-unknown-unknown
+	ONOFF_ANY_SIZE=1 node tools/make-site.mjs crates/output/page/built/index.html \
+	    $(TARGET_DIR)/wasm32-unknown-unknown/debug/onoff_wasm.wasm $(TARGET_DIR)/site-test
+	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace \
+	    WRITE_EVENT_LOGS=$(TARGET_DIR)/debug/examples/write_event_logs SITE=$(TARGET_DIR)/site-test npx vitest run
 
 pictures: ## update the pictures of the README and the book in a real browser
 	@tools/setup rust

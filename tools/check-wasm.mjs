@@ -2,7 +2,9 @@
 //
 //   node tools/check-wasm.mjs MODULE PROGRAM RECORDING…
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import assert from "node:assert/strict";
 
 const [module_path, program, ...recordings] = process.argv.slice(2);
@@ -25,8 +27,8 @@ function ask(name, bytes, json, question = "boot") {
     const address = onoff.onoff_reserve(name_bytes.length + bytes.length);
     assert.notEqual(address, 0, "memory for the recording");
     const memory = new Uint8Array(onoff.memory.buffer);
-    memory.set(name_bytes, address);
-    memory.set(bytes, address + name_bytes.length);
+    memory.set(bytes, address);
+    memory.set(name_bytes, address + bytes.length);
     onoff.onoff_add_file(name_bytes.length);
     const code = onoff[`onoff_${question}`](json);
     return { code, text: answer() };
@@ -89,6 +91,25 @@ for (const { id, name, kind } of tracks) {
 assert.ok(intervals > 0, "intervals");
 assert.equal(onoff.onoff_lane(tracks.length, 0n, 1n, 1), 2, "no such track");
 console.log(`lanes: ${tracks.length} tracks, drawn in ${PIXELS} pixels`);
+
+// The page is the same as the program's, and answers queries.
+const folder = mkdtempSync(join(tmpdir(), "onoff-wasm-"));
+execFileSync(program, ["view", "samples/slow-boot.etl", "-o", join(folder, "page.html")]);
+const [, written] = /id="page-data">(.*?)<\/script>/s.exec(readFileSync(join(folder, "page.html"), "utf8"));
+rmSync(folder, { recursive: true });
+ask("slow-boot.etl", readFileSync("samples/slow-boot.etl"), 1);
+assert.equal(onoff.onoff_open(), 0, "page");
+const { page, not_shown } = JSON.parse(answer());
+assert.deepEqual(not_shown, []);
+for (const name of ["name", "machine", "start_ns", "duration_ns", "tracks", "folds", "losses", "missing"]) {
+    assert.deepEqual(page.recordings[0][name], JSON.parse(written).recordings[0][name], `page: ${name}`);
+}
+const query = new TextEncoder().encode("what-if?transition=0&findings=0");
+const place = onoff.onoff_reserve(query.length);
+new Uint8Array(onoff.memory.buffer).set(query, place);
+assert.equal(onoff.onoff_ask(), 0, "query");
+assert.deepEqual(JSON.parse(answer()), JSON.parse(written).recordings[0].transitions[0].predictions[0], "prediction");
+console.log("page: as in the program");
 
 // Files that are not recordings, and recordings without a boot, fail with a reason and different codes.
 const noise = ask("noise.bin", new Uint8Array(4096).fill(7), 1);

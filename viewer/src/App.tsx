@@ -2,10 +2,12 @@
 
 import { Compare } from "./panes/Compare";
 import { Details, showFinding } from "./panes/Details";
+import { Drop, NotShown } from "./Drop";
 import { Lanes } from "./lanes/Lanes";
 import { Keys, Palette, Views } from "./Palette";
 import { PrintTables } from "./PrintTables";
 import { Overview, Ribbon } from "./Ribbon";
+import { hasReader, reading } from "./reader";
 import { serverError } from "./source";
 import {
   trackFilter, goTo, goToBreadcrumb, homeRange, rangeName, page, recording, recordingIndex, savedViews, selection, sheet, showRecording, tab, breadcrumbs, removedFindings, transition, transitionIndex, view, entireRange,
@@ -16,7 +18,7 @@ import { RemoveFinding } from "./WhatIf";
 export function App() {
   const current = recording.value;
   if (!current && page.value.comparison) return <ComparisonOnly />;
-  if (!current) return <main class="empty"><h1>onoff</h1><p>This page contains no recording. Create a report with: onoff view FILE -o report.html</p></main>;
+  if (!current) return <Drop />;
   const findings = transition.value?.findings ?? [];
   return (
     <main>
@@ -38,10 +40,13 @@ export function App() {
           {current.missing.length ? `, ${current.missing.length} not recorded` : ""}
         </button>
         <span class="grow" />
+        {hasReader && <button type="button" onClick={() => (page.value = { ...page.value, recordings: [] })}>Open files</button>}
         <button type="button" onClick={() => (sheet.value = "views")}>Saved views{savedViews.value.length ? ` (${savedViews.value.length})` : ""}</button>
         <button type="button" onClick={() => (sheet.value = "palette")}>Search <kbd>/</kbd></button>
         <button type="button" onClick={() => (sheet.value = "keys")} aria-label="Keyboard shortcuts"><kbd>?</kbd></button>
       </header>
+      {reading.value && <p role="status">Reading {reading.value} …</p>}
+      <NotShown />
       {serverError.value && <p class="lost" role="alert">{serverError.value}</p>}
       <p class="headline">{page.value.comparison?.answer[0] ?? transition.value?.headline[0] ?? "No boot, shutdown or sleep in this recording."}</p>
       <Ribbon />

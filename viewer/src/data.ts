@@ -35,7 +35,9 @@ export type {
 } from "./types";
 
 export function readPage(text: string): Page {
-  const page = JSON.parse(text) as Page;
+  const page = JSON.parse(text) as Page | string;
+  // The placeholder for the data: no recording yet.
+  if (typeof page === "string") return { version: "", served: false, legend: { tones: [], groups: [], steps: [], subjects: [] }, recordings: [], comparison: null };
   if (typeof page !== "object" || page === null || !Array.isArray(page.recordings)) {
     throw new Error("the page data contain no list of recordings");
   }

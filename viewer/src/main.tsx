@@ -4,6 +4,7 @@ import { App } from "./App";
 import { readPage } from "./data";
 import { recordView } from "./history";
 import { onKey } from "./keys";
+import { hasReader, openDropped } from "./reader";
 import { address, applyAddress, page, theme } from "./state";
 import { persistViews, restoreViews } from "./views";
 import "./style.css";
@@ -30,7 +31,17 @@ if (root) {
     });
     addEventListener("hashchange", () => applyAddress(location.hash.slice(1)));
     addEventListener("keydown", onKey);
-    document.title = `${page.value.recordings[0]?.name ?? "onoff"} · onoff`;
+    if (hasReader) {
+      addEventListener("dragover", (event) => event.preventDefault());
+      addEventListener("drop", (event) => {
+        event.preventDefault();
+        void openDropped(event.dataTransfer);
+      });
+    }
+    effect(() => {
+      const name = page.value.recordings[0]?.name;
+      document.title = name ? `${name} · onoff` : "onoff";
+    });
     render(<App />, root);
   } catch (error) {
     root.textContent = `Cannot show this page: ${error instanceof Error ? error.message : String(error)}`;

@@ -1,4 +1,4 @@
-/** Loads lanes, tables, paths and flame graphs: from the server if there is one, otherwise from the page data. */
+/** Loads lanes, tables, paths and flame graphs: from the server or the reader in the page if there is one, otherwise from the page data. */
 
 import { signal } from "@preact/signals";
 import type { Arrow, DrawnLane, Flame, RangeTable, Steps, WhatIf } from "./data";
@@ -11,6 +11,29 @@ interface CachedLane {
   range: Range;
   pixels: number;
   lane: DrawnLane;
+}
+
+/** Answers a query with the server. */
+let answer = async (request: string): Promise<unknown> => {
+  try {
+    const response = await fetch(request, { credentials: "same-origin" });
+    if (!response.ok) throw new Error(`HTTP status ${response.status}`);
+    return await response.json();
+  } catch (error) {
+    throw new Error(`No response from onoff (${error instanceof Error ? error.message : String(error)}). Restart it with: onoff view FILE`);
+  }
+};
+
+/** Answers queries in another way. */
+export function answerWith(other: typeof answer): void {
+  answer = other;
+}
+
+/** Forgets the answers about the last page. */
+export function clearCaches(): void {
+  laneCache.clear();
+  answerCache.clear();
+  arrowCache = { key: "", arrows: [] };
 }
 
 const laneCache = new Map<string, CachedLane>();
@@ -46,9 +69,7 @@ export async function loadLanes(tracks: number[], range: Range, pixels: number):
   if (pendingRequests.has(request)) return;
   pendingRequests.add(request);
   try {
-    const response = await fetch(request, { credentials: "same-origin" });
-    if (!response.ok) throw new Error(`HTTP status ${response.status}`);
-    const lanes = (await response.json()) as DrawnLane[];
+    const lanes = (await answer(request)) as DrawnLane[];
     missing.forEach((track, index) => {
       const lane = lanes[index];
       if (lane) laneCache.set(key(track), { range, pixels, lane });
@@ -56,7 +77,7 @@ export async function loadLanes(tracks: number[], range: Range, pixels: number):
     serverError.value = "";
     laneRevision.value += 1;
   } catch (error) {
-    serverError.value = `No response from onoff (${error instanceof Error ? error.message : String(error)}). Restart it with: onoff view FILE`;
+    serverError.value = error instanceof Error ? error.message : String(error);
   } finally {
     pendingRequests.delete(request);
   }
@@ -72,9 +93,7 @@ async function query<T>(path: string): Promise<T> {
   const request = path.replace("?", `?recording=${recordingIndex.value}&`);
   const cached = answerCache.get(request);
   if (cached) return cached as T;
-  const response = await fetch(request, { credentials: "same-origin" });
-  if (!response.ok) throw new Error(`HTTP status ${response.status}`);
-  const content = (await response.json()) as T;
+  const content = (await answer(request)) as T;
   if (answerCache.size > 64) answerCache.clear();
   answerCache.set(request, content);
   return content;

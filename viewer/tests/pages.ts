@@ -62,7 +62,7 @@ export async function visit(browser: Browser, address: string, width = 1_280, he
   const own = address.startsWith("file:") ? address.split("#")[0] ?? address : new URL(address).origin;
   page.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(own) && !url.startsWith("data:") && !url.endsWith("/favicon.ico")) faults.push(`request to ${url}`);
+    if (!url.startsWith(own) && !url.startsWith("data:") && !url.startsWith("blob:") && !url.endsWith("/favicon.ico")) faults.push(`request to ${url}`);
   });
   await page.setViewport({ width, height });
   await page.goto(address, { waitUntil: "load" });

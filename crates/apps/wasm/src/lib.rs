@@ -2,8 +2,11 @@
 //! the results.
 //!
 //! For each file, [`onoff_reserve`] allocates memory for its name and bytes, the page fills that memory, and
-//! [`onoff_add_file`] adds the file. A query such as [`onoff_boot`] then stores its answer at [`onoff_answer`]: UTF-8,
+//! [`onoff_add_file`] adds the file. A query such as `onoff_boot` then stores its answer at [`onoff_answer`]: UTF-8,
 //! [`onoff_answer_length`] bytes long, valid until the next call. [`onoff_clear`] drops the files.
+//!
+//! For the interactive page, [`onoff_open`] reads the files, which may be several recordings, and [`onoff_ask`] answers
+//! the queries of the page until the next [`onoff_clear`].
 //!
 //! # Design constraints
 //!
@@ -14,16 +17,16 @@
 // The lint also rejects exported names; there are no unsafe blocks.
 #![allow(unsafe_code, reason = "exported names")]
 
+#[cfg(feature = "documents")]
+mod documents;
+mod page;
+
 use std::fmt::{Debug, Display};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use onoff::answers::transitions::boot::BootOptions;
-use onoff::answers::transitions::shutdown::ShutdownOptions;
-use onoff::answers::transitions::suspend::SuspendOptions;
-use onoff::report::text::boot::no_boot;
-use onoff::report::text::shutdown::no_shutdown;
-use onoff::sections::table::{RowSelection, TEXT_ROWS};
-use onoff::{Error, Lanes, List, ListQuery, QueryError, Session};
+use onoff::{Error, Lanes, QueryError};
+use onoff_page::build::LoadedRecording;
+use onoff_page::queries;
 
 /// The state shared with the page.
 #[derive(Debug)]
@@ -31,12 +34,19 @@ struct Exchange {
     input: Vec<u8>,
     files: Vec<(String, Vec<u8>)>,
     /// Built on first use.
+    #[cfg_attr(not(feature = "documents"), expect(dead_code, reason = "only documents draw lanes of one recording"))]
     lanes: Option<Lanes>,
+    /// The recordings of the opened page.
+    recordings: Vec<LoadedRecording>,
     answer: Vec<u8>,
 }
 
-static EXCHANGE: Mutex<Exchange> =
-    Mutex::new(Exchange { input: Vec::new(), files: Vec::new(), lanes: None, answer: Vec::new() });
+impl Exchange {
+    const EMPTY: Self =
+        Self { input: Vec::new(), files: Vec::new(), lanes: None, recordings: Vec::new(), answer: Vec::new() };
+}
+
+static EXCHANGE: Mutex<Exchange> = Mutex::new(Exchange::EMPTY);
 
 fn exchange() -> MutexGuard<'static, Exchange> {
     EXCHANGE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -54,12 +64,13 @@ pub extern "C" fn onoff_reserve(length: usize) -> *mut u8 {
     exchange.input.as_mut_ptr()
 }
 
-/// Adds the file in the reserved memory: the first `name_length` bytes are its name, the rest are its contents.
+/// Adds the file in the reserved memory: the last `name_length` bytes are its name, the rest are its contents.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_add_file(name_length: usize) {
     let mut exchange = exchange();
-    let mut name = std::mem::take(&mut exchange.input);
-    let bytes = name.split_off(name_length.min(name.len()));
+    let mut bytes = std::mem::take(&mut exchange.input);
+    // The contents can be large and are not copied.
+    let name = bytes.split_off(bytes.len().saturating_sub(name_length));
     exchange.files.push((String::from_utf8_lossy(&name).into_owned(), bytes));
     exchange.lanes = None;
 }
@@ -67,11 +78,33 @@ pub extern "C" fn onoff_add_file(name_length: usize) {
 /// Drops all files and the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_clear() {
+    *exchange() = Exchange::EMPTY;
+}
+
+/// Reads the files as the interactive page. The answer is JSON: the page, and the files that are not shown.
+#[unsafe(no_mangle)]
+pub extern "C" fn onoff_open() -> u32 {
     let mut exchange = exchange();
-    exchange.input = Vec::new();
-    exchange.files = Vec::new();
-    exchange.lanes = None;
-    exchange.answer = Vec::new();
+    let files = std::mem::take(&mut exchange.files);
+    let result = page::open(files).and_then(|(recordings, opened)| {
+        exchange.recordings = recordings;
+        serde_json::to_vec(&opened).map_err(|error| error.to_string())
+    });
+    let (code, answer) = code_and_answer(result.map_err(QueryError::Unanswerable));
+    exchange.answer = answer;
+    code
+}
+
+/// Answers the query of the page in the reserved memory, such as `steps?from=0&to=1000`, as JSON.
+#[unsafe(no_mangle)]
+pub extern "C" fn onoff_ask() -> u32 {
+    let mut exchange = exchange();
+    let request = String::from_utf8_lossy(&std::mem::take(&mut exchange.input)).into_owned();
+    let (name, query) = request.split_once('?').unwrap_or((&request, ""));
+    let answer = queries::answer(&exchange.recordings, name, query).map(String::into_bytes);
+    let (code, answer) = code_and_answer(answer.map_err(QueryError::Unanswerable));
+    exchange.answer = answer;
+    code
 }
 
 /// Returns the address of the answer.
@@ -84,107 +117,6 @@ pub extern "C" fn onoff_answer() -> *const u8 {
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_answer_length() -> usize {
     exchange().answer.len()
-}
-
-/// Analyzes the boot. The answer is text if `json` is 0, otherwise JSON.
-#[unsafe(no_mangle)]
-pub extern "C" fn onoff_boot(json: u32) -> u32 {
-    answer(json, |session, json, out| {
-        let boot = session.boot(&BootOptions::default()).map_err(|error| error.map(|reason| no_boot(&reason)))?;
-        Ok(if json { boot.write_json(&[session.provenance()?], out) } else { boot.write_text(out) })
-    })
-}
-
-/// Analyzes the shutdown.
-#[unsafe(no_mangle)]
-pub extern "C" fn onoff_shutdown(json: u32) -> u32 {
-    answer(json, |session, json, out| {
-        let shutdown = session.shutdown(&ShutdownOptions::default());
-        let shutdown = shutdown.map_err(|error| error.map(|reason| no_shutdown(&reason)))?;
-        Ok(if json { shutdown.write_json(&[session.provenance()?], out) } else { shutdown.write_text(out) })
-    })
-}
-
-/// Analyzes all sleeps.
-#[unsafe(no_mangle)]
-pub extern "C" fn onoff_suspend(json: u32) -> u32 {
-    answer(json, |session, json, out| {
-        let sleeps = session.sleeps(&SuspendOptions::default());
-        let sleeps = sleeps.map_err(QueryError::into_message)?;
-        Ok(if json { sleeps.write_json(&[session.provenance()?], out) } else { sleeps.write_text(out) })
-    })
-}
-
-/// Lists processes.
-#[unsafe(no_mangle)]
-pub extern "C" fn onoff_processes(json: u32) -> u32 {
-    list(json, &List::Processes)
-}
-
-/// Lists service starts and stops.
-#[unsafe(no_mangle)]
-pub extern "C" fn onoff_services(json: u32) -> u32 {
-    list(json, &List::Services)
-}
-
-fn list(json: u32, list: &List) -> u32 {
-    answer(json, |session, json, out| {
-        let selection = RowSelection { top: (!json).then_some(TEXT_ROWS), ..RowSelection::default() };
-        let answer = session.list(list, &ListQuery { selection, ..ListQuery::default() });
-        let answer = answer.map_err(QueryError::into_message)?;
-        Ok(if json { answer.write_json(&[session.provenance()?], out) } else { answer.write_text(out) })
-    })
-}
-
-/// Lists the tracks of the recording as JSON.
-#[unsafe(no_mangle)]
-pub extern "C" fn onoff_tracks() -> u32 {
-    with_lanes(|lanes| Some(serde_json::to_vec(&lanes.tracks())))
-}
-
-/// Draws `from_ns..to_ns` of a track, given by its number, for a width of `pixels`. The answer is JSON.
-#[unsafe(no_mangle)]
-pub extern "C" fn onoff_lane(track: u32, from_ns: i64, to_ns: i64, pixels: u32) -> u32 {
-    with_lanes(|lanes| Some(serde_json::to_vec(&lanes.draw(track, from_ns, to_ns, pixels.min(MAX_PIXELS))?)))
-}
-
-/// Maximum width of a drawing; wider than any screen.
-const MAX_PIXELS: u32 = 1 << 16;
-
-fn with_lanes(draw: impl FnOnce(&Lanes) -> Option<serde_json::Result<Vec<u8>>>) -> u32 {
-    let mut exchange = exchange();
-    let lanes = match exchange.lanes.take() {
-        Some(lanes) => Ok(lanes),
-        None => Session::from_bytes(exchange.files.iter().cloned()).and_then(|session| session.lanes()),
-    };
-    let result = lanes.map_err(QueryError::from).and_then(|lanes| {
-        let json = draw(&lanes);
-        exchange.lanes = Some(lanes);
-        let json = json.ok_or_else(|| QueryError::Unanswerable("no track with that number".to_owned()))?;
-        json.map_err(|error| QueryError::Unanswerable(error.to_string()))
-    });
-    let (code, answer) = code_and_answer(result);
-    exchange.answer = answer;
-    code
-}
-
-/// Runs a query on the files and stores the answer.
-fn answer(
-    json: u32,
-    query: impl FnOnce(&Session, bool, &mut Vec<u8>) -> Result<std::io::Result<()>, QueryError<String>>,
-) -> u32 {
-    let mut exchange = exchange();
-    let mut output = Vec::new();
-    let result = Session::from_bytes(exchange.files.iter().cloned())
-        .map_err(QueryError::Unreadable)
-        .and_then(|session| query(&session, json != 0, &mut output));
-    let (code, answer) = code_and_answer(match result {
-        Ok(Ok(())) => Ok(output),
-        Ok(Err(error)) => Err(QueryError::Unanswerable(error.to_string())),
-        Err(error) => Err(error),
-    });
-    exchange.answer = answer;
-    code
 }
 
 fn code_and_answer<N: Debug + Display>(result: Result<Vec<u8>, QueryError<N>>) -> (u32, Vec<u8>) {

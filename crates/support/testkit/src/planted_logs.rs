@@ -1,6 +1,6 @@
 //! Event logs of a Windows computer with three boots, and with names planted wherever Windows writes names.
 
-use crate::event_log::{LogRecord, LogValue, evtx};
+use crate::event_log::{LogRecord, LogValue, evtx, xml};
 
 const MS: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MS;
@@ -32,6 +32,17 @@ const GENERAL: &str = "Microsoft-Windows-Kernel-General";
 /// Returns names and contents of the log files, as they are in `winevt\Logs`.
 #[must_use]
 pub fn files() -> Vec<(String, Vec<u8>)> {
+    channels().into_iter().map(|(channel, records)| (format!("{channel}.evtx"), evtx(&records))).collect()
+}
+
+/// The same event logs as XML exports.
+#[must_use]
+pub fn exports() -> Vec<(String, Vec<u8>)> {
+    channels().into_iter().map(|(channel, records)| (format!("{channel}.xml"), xml(&records).into_bytes())).collect()
+}
+
+/// The records by channel.
+fn channels() -> Vec<(String, Vec<LogRecord>)> {
     let starts = [0, 1, 2].map(|day| FIRST_START_NS + day * DAY);
     let channels: [fn(i64) -> Vec<LogRecord>; 7] =
         [system, application, performance, winlogon, policy, shell, sessions];
@@ -46,7 +57,7 @@ pub fn files() -> Vec<(String, Vec<u8>)> {
             let records: Vec<LogRecord> =
                 (1..).zip(records).map(|(number, record)| LogRecord { number, ..record }).collect();
             let channel = records.first().map(|record| record.channel.replace('/', "%4")).unwrap_or_default();
-            (format!("{channel}.evtx"), evtx(&records))
+            (channel, records)
         })
         .collect()
 }
