@@ -28,4 +28,4 @@ pub mod table;
 pub mod track;
 mod transitions;
 mod usage;
-pub mod what_if;
+mod what_if;

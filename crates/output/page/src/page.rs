@@ -10,9 +10,9 @@ use crate::legend::PageLegend;
 use crate::path::{self, Arrow, DrawnArrow, PageSteps};
 use crate::ranges::PageFlame;
 use crate::track::PageTrack;
-use crate::what_if::PageWhatIf;
 use onoff_lanes::{DrawnLane, Track};
 use onoff_what_if::changes::Change;
+use onoff_what_if::prediction::PredictedDuration;
 
 /// Content of the page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -238,6 +238,39 @@ pub struct PageFinding {
     pub start_ns: Option<i64>,
     /// End of the relevant interval, ns.
     pub end_ns: Option<i64>,
+}
+
+/// The predicted transition without some of its findings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PageWhatIf {
+    /// Indices of the findings, ascending.
+    pub findings: Vec<usize>,
+    /// The prediction in a sentence, as in `onoff what-if`.
+    pub headline: String,
+    /// Why there is no prediction; empty if there is one.
+    pub reasons: Vec<String>,
+    /// Arguments that make `onoff what-if` predict the same.
+    pub arguments: String,
+    /// Duration in the recording, ns.
+    pub measured_ns: i64,
+    /// Predicted duration; `None` if not known.
+    pub predicted: Option<PredictedDuration>,
+    /// The first culprit after the changes, with its time; empty if not known.
+    pub first_culprit: String,
+    pub phases: Vec<PageWhatIfPhase>,
+}
+
+/// A phase as measured and as predicted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PageWhatIfPhase {
+    /// Name of the phase, as in [`PagePhase`].
+    pub name: String,
+    /// Duration in the recording, ns.
+    pub measured_ns: i64,
+    /// Predicted duration; `None` if not known.
+    pub predicted: Option<PredictedDuration>,
 }
 
 /// A loss counter of the recording.

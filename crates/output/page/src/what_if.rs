@@ -7,43 +7,9 @@ use onoff_trace::Trace;
 use onoff_transitions::{TransitionKind, TransitionOptions, find_all};
 use onoff_what_if::changes::Change;
 use onoff_what_if::model::Model;
-use onoff_what_if::prediction::{PredictedDuration, Prediction, Predictor, WhatIfError};
-use serde::Serialize;
+use onoff_what_if::prediction::{Prediction, Predictor, WhatIfError};
 
-use crate::page::{PageFinding, PageTransition};
-
-/// The predicted transition without some of its findings.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PageWhatIf {
-    /// Indices of the findings, ascending.
-    pub findings: Vec<usize>,
-    /// The prediction in a sentence, as in `onoff what-if`.
-    pub headline: String,
-    /// Why there is no prediction; empty if there is one.
-    pub reasons: Vec<String>,
-    /// Arguments that make `onoff what-if` predict the same.
-    pub arguments: String,
-    /// Duration in the recording, ns.
-    pub measured_ns: i64,
-    /// Predicted duration; `None` if not known.
-    pub predicted: Option<PredictedDuration>,
-    /// The first culprit after the changes, with its time; empty if not known.
-    pub first_culprit: String,
-    pub phases: Vec<PageWhatIfPhase>,
-}
-
-/// A phase as measured and as predicted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PageWhatIfPhase {
-    /// Name of the phase, as in [`PagePhase`](crate::page::PagePhase).
-    pub name: String,
-    /// Duration in the recording, ns.
-    pub measured_ns: i64,
-    /// Predicted duration; `None` if not known.
-    pub predicted: Option<PredictedDuration>,
-}
+use crate::page::{PageFinding, PageTransition, PageWhatIf, PageWhatIfPhase};
 
 /// Predicts the transition without each set of findings. Returns `None` if a finding does not exist or has no
 /// prediction, or if there is no such transition.
