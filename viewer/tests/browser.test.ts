@@ -143,7 +143,7 @@ describe.each(browsers)("in %s", (name) => {
       expect(faults).toEqual([]);
       await page.close();
     }
-  }, 60_000);
+  }, 120_000);
 
   it("shows what explorer waited for", async () => {
     // The scenario's shell waits for the service MenuProvider, which uses six seconds of CPU.
@@ -379,7 +379,7 @@ describe.each(browsers)("in %s", (name) => {
     expect(violations).toEqual([]);
     expect(faults).toEqual([]);
     await page.close();
-  }, 60_000);
+  }, 120_000);
 
   it("has no accessibility violations in either theme", async () => {
     const { page } = await visit(browser, address);

@@ -34,7 +34,6 @@ struct Exchange {
     input: Vec<u8>,
     files: Vec<(String, Vec<u8>)>,
     /// Built on first use.
-    #[cfg_attr(not(feature = "documents"), expect(dead_code, reason = "only documents draw lanes of one recording"))]
     lanes: Option<Lanes>,
     /// The recordings of the opened page.
     recordings: Vec<LoadedRecording>,
