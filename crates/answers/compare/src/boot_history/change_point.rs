@@ -4,7 +4,7 @@
 //! other values by its rank sum (Pettitt, A Non-Parametric Approach to the Change-Point Problem, 1979, for one change;
 //! inner segments, for a change and its reversal, as in Olshen et al., Circular binary segmentation, 2004). The most
 //! significant segment is tested against [`PERMUTATIONS`] random permutations of the same values. The segments between
-//! changes are then searched in the same way.
+//! changes are then searched in the same way. The position of a change is the split with the least spread on both sides.
 
 use std::ops::Range;
 
@@ -59,13 +59,13 @@ pub fn find_changes(values: &[i64], tries: usize) -> Vec<ChangePoint> {
         }
     }
     changes.sort_by_key(|change| change.position);
-    // Changes found later subdivide segments. Therefore move each change to the most significant split between its
-    // neighbors.
+    // Changes found later subdivide segments. Therefore move each change to the split between its neighbors that leaves
+    // the least spread.
     let mut positions: Vec<usize> = changes.iter().map(|change| change.position).collect();
     for index in 0..positions.len() {
         let start = index.checked_sub(1).and_then(|previous| positions.get(previous)).copied().unwrap_or(skipped);
         let end = positions.get(index + 1).copied().unwrap_or(values.len());
-        let split = values.get(start..end).and_then(most_significant_split);
+        let split = values.get(start..end).and_then(least_spread_split);
         if let (Some(position), Some(change), Some(split)) = (positions.get_mut(index), changes.get_mut(index), split) {
             *position = start + split;
             change.position = *position;
@@ -102,19 +102,20 @@ fn most_significant_segment(values: &[i64]) -> Option<(Range<usize>, f64)> {
     Some((segment, significant_count as f64 / (PERMUTATIONS + 1) as f64))
 }
 
-/// Returns the position that splits `values` most significantly.
-fn most_significant_split(values: &[i64]) -> Option<usize> {
-    let ranks = doubled_ranks(values);
-    let total_count = ranks.len() as i64;
-    let mut sum = 0_i64;
-    let splits = ranks.iter().zip(1_i64..).filter_map(|(rank, size)| {
-        sum += rank;
-        let is_long_enough = |len: i64| len >= MIN_SEGMENT_LEN as i64;
-        let deviation = (sum - size * (total_count + 1)) as f64;
-        (is_long_enough(size) && is_long_enough(total_count - size))
-            .then(|| (deviation * deviation / (size * (total_count - size)) as f64, size as usize))
-    });
-    splits.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, position)| position)
+/// Returns the position that splits `values` with the least spread on both sides: the sum of the distances of the values
+/// from the median of their side. Ranks find a change, but not its position: they do not see how far values are apart.
+fn least_spread_split(values: &[i64]) -> Option<usize> {
+    let spread = |side: &[i64]| -> i128 {
+        let mut sorted = side.to_vec();
+        sorted.sort_unstable();
+        let median = sorted.get(sorted.len() / 2).copied().map_or(0, i128::from);
+        sorted.iter().map(|&value| (i128::from(value) - median).abs()).sum()
+    };
+    let positions = MIN_SEGMENT_LEN..values.len().saturating_sub(MIN_SEGMENT_LEN - 1);
+    positions
+        .filter_map(|position| Some((values.split_at_checked(position)?, position)))
+        .min_by_key(|((before, after), _)| spread(before).saturating_add(spread(after)))
+        .map(|(_, position)| position)
 }
 
 /// Returns twice the rank of each value; ties get their midrank.
@@ -185,6 +186,28 @@ mod tests {
         let [change] = changes[..] else { panic!("{changes:?}") };
         assert_eq!((change.start, change.position, change.end), (0, 12, 30));
         assert!(change.p_value <= 0.001, "{change:?}");
+    }
+
+    #[test]
+    fn finds_position_of_step_despite_noise() {
+        // A step of ten times the noise, with one outlier. Too near to an end, ranks do not find it.
+        let mut missed = 0;
+        for position in 8..23 {
+            for seed in 0..4 {
+                let mut values =
+                    [values_near(2_000, position, seed * 31 + 3), values_near(3_000, 30 - position, seed * 17 + 5)]
+                        .concat();
+                let outlier = (seed as usize * 7 + position) % 30;
+                values[outlier] += 20_000;
+                let positions: Vec<_> = find_changes(&values, 5).iter().map(|change| change.position).collect();
+                // An outlier next to the change belongs to neither side.
+                if outlier.abs_diff(position) > 1 {
+                    assert!(positions.is_empty() || positions.contains(&position), "{position}, {seed}: {positions:?}");
+                    missed += usize::from(positions.is_empty());
+                }
+            }
+        }
+        assert!(missed <= 2, "{missed}");
     }
 
     #[test]
