@@ -57,6 +57,8 @@ pub struct DiagnosedTransition {
     pub name: String,
     /// Kind of transition, as a phrase.
     pub kind: String,
+    /// How a boot failed, as the end of the sentence "the boot …"; empty for other transitions and boots that succeeded.
+    pub failure: String,
     /// Duration, ns, without the required idle time of a boot and without the time asleep. `None` if the recording is
     /// incomplete.
     pub duration_ns: Option<i64>,
@@ -151,6 +153,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
     let mut recording = DiagnosedTransition {
         name: "recording".to_owned(),
         kind: "recording".to_owned(),
+        failure: String::new(),
         duration_ns: Some(trace.length_ns()),
         at_least_ns: trace.length_ns(),
         fix_first: None,
@@ -176,6 +179,10 @@ impl DiagnosedTransition {
         Self {
             name: name(transition.kind, transition.number),
             kind: phrase(transition),
+            failure: match &transition.details {
+                Details::LinuxBoot(boot) => boot.outcome.clause(),
+                _ => String::new(),
+            },
             duration_ns: transition.duration_ns(),
             at_least_ns: transition.total_at_least_ns,
             fix_first: None,
@@ -390,7 +397,10 @@ impl Run {
         let Outlook { combined, no_prediction } = predict(&mut findings, &parallel);
         for finding in &mut findings {
             self.bound_by_parallel(finding);
-            finding.severity = severity(finding.cost_ns, transition.at_least_ns);
+            finding.severity = match is_outcome(finding.code) {
+                true => FindingSeverity::High,
+                false => severity(finding.cost_ns, transition.at_least_ns),
+            };
         }
         findings.sort_by(by_cost);
         transition.fix_first = findings.first().map(RuleFinding::fix_first);
@@ -475,10 +485,15 @@ impl Run {
     }
 }
 
-/// Orders by cost, most expensive first, unknown last.
+/// True for findings about how a boot ended. They come first: without the end, no cost matters.
+fn is_outcome(code: &str) -> bool {
+    ["linux/boot-failed", "linux/boot-unfinished"].contains(&code)
+}
+
+/// Orders by cost, most expensive first, unknown last. How a boot ended comes before that.
 fn by_cost(a: &RuleFinding, b: &RuleFinding) -> Ordering {
     let key = |finding: &RuleFinding| Reverse(finding.cost_ns.unwrap_or(-1));
-    (key(a), a.code, &a.subject.name).cmp(&(key(b), b.code, &b.subject.name))
+    (!is_outcome(a.code), key(a), a.code, &a.subject.name).cmp(&(!is_outcome(b.code), key(b), b.code, &b.subject.name))
 }
 
 fn severity(cost_ns: Option<i64>, transition_ns: i64) -> FindingSeverity {

@@ -84,6 +84,7 @@ rules! {
         usb_devices,
         write_filter_on;
     linux:
+        boot_failed,
         boot_unfinished,
         driver_slow,
         encrypted_volume_wait,
@@ -91,6 +92,7 @@ rules! {
         firmware_or_loader_slow,
         initrd_long,
         initrd_unpack_slow,
+        kernel_long,
         low_power_missed,
         modules_load_slow,
         network_slow_after_resume,
@@ -100,8 +102,10 @@ rules! {
         selinux_relabel,
         sleep_aborted,
         sleep_device_slow,
+        sleep_phase_long,
         sleep_tasks_slow,
         udev_settle,
+        unexplained_gap,
         unit_chain,
         unit_failed,
         unit_restarted,

@@ -120,6 +120,10 @@ pub const PHASE_LIMITS_NS: [(&str, i64); 4] = onoff_blame::account::MAX_NORMAL_P
 pub const ENCRYPTED_VOLUME_NS: i64 = 2 * SECOND;
 /// Minimum duration of a slow initramfs. Chosen: one that only mounts a local disk takes 1 to 3 s.
 pub const INITRD_NS: i64 = 5 * SECOND;
+/// Minimum duration of a slow kernel. Chosen: a computer takes 1 to 5 s.
+pub const KERNEL_NS: i64 = 10 * SECOND;
+/// Duration of the kernel that is normal. Chosen.
+pub const NORMAL_KERNEL_NS: i64 = 5 * SECOND;
 /// Minimum time to unpack a slow initramfs. Chosen: a CPU of 2015 unpacks 30 MB of Zstandard in about 0.2 s, and of XZ
 /// in 2 s.
 pub const INITRD_UNPACK_NS: i64 = SECOND;
@@ -129,6 +133,8 @@ pub const LINUX_DRIVER_NS: i64 = 500 * MS;
 /// Minimum total duration of a device's callbacks in a Linux suspend or resume. Chosen: sleepgraph, the kernel's own
 /// tool, shows every callback without a limit; less than this is noise for all transitions here.
 pub const LINUX_CALLBACK_NS: i64 = 300 * MS;
+/// Minimum duration of a device phase of a sleep without callbacks. Chosen: most computers take less than 1 s.
+pub const SLEEP_DEVICES_NS: i64 = 2 * SECOND;
 /// Minimum duration of slow process freezing. Chosen: the kernel gives up after 20 s.
 pub const FREEZE_NS: i64 = 500 * MS;
 /// Minimum share of the low-power state in a suspend to idle or modern standby. Chosen: working systems reach more than 90 %.

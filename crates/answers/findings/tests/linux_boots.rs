@@ -1,5 +1,6 @@
 //! Tests of the Linux boot and shutdown rules with hand-made tables: findings, healthy boots and decoys.
 
+use onoff_evidence::Certainty;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::finding::{CostBasis, RuleFinding};
 use onoff_findings::{Diagnosis, diagnose};
@@ -196,23 +197,31 @@ fn ignores_short_or_parallel_known_waits() {
 }
 
 #[test]
-fn cost_of_slow_unit_is_upper_bound_without_dependencies() {
-    let diagnosis = Machine::boot()
-        .unit("NetworkManager-wait-online.service", 6_000, Some(15_800))
-        .unit("slow.service", 6_000, Some(13_000))
-        .unit("quick.service", 6_000, Some(6_500))
-        .unit("dev-sda1.device", 5_600, Some(16_000))
-        .diagnosed();
+fn path_is_inferred_from_times_without_dependencies() {
+    let boot = || {
+        Machine::boot()
+            .unit("NetworkManager-wait-online.service", 6_000, Some(15_800))
+            .unit("slow.service", 6_000, Some(13_000))
+            .unit("quick.service", 6_000, Some(6_500))
+            .unit("dev-sda1.device", 5_600, Some(16_000))
+    };
+    let diagnosis = boot().unit("app.service", 15_805, Some(28_995)).diagnosed();
     let findings = findings_of(&diagnosis, "linux/network-wait");
-    assert_eq!((findings[0].cost_ns, findings[0].cost_basis), (Some(9_800 * MS), CostBasis::AtMost));
+    assert_eq!((findings[0].cost_ns, findings[0].cost_basis), (Some(9_800 * MS), CostBasis::CriticalPath));
+    assert_eq!(findings[0].certainty, Certainty::Inferred);
     assert!(findings[0].evidence.iter().any(|row| row.text.contains("not recorded")));
-    let findings = findings_of(&diagnosis, "linux/unit-slow");
-    assert_eq!(findings.len(), 1);
-    assert!(
-        findings[0].title.starts_with("slow.service took 7.00 s; whether the boot waited"),
-        "{}",
-        findings[0].title
-    );
+    // What ran beside the path costs nothing.
+    let slow: Vec<&str> =
+        findings_of(&diagnosis, "linux/unit-slow").iter().map(|finding| finding.subject.name.as_str()).collect();
+    assert_eq!(slow, ["app.service"]);
+    assert!(findings_of(&diagnosis, "linux/unexplained-gap").is_empty());
+
+    // Nothing started for seconds after any of them: they held up nobody, and the gap is the finding.
+    let diagnosis = boot().diagnosed();
+    let codes: Vec<&str> = diagnosis.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, ["linux/unexplained-gap"]);
+    assert_eq!(diagnosis.findings[0].cost_ns, Some(13_200 * MS));
+    assert!(diagnosis.findings[0].title.contains("NetworkManager-wait-online.service had finished"));
     // Without any units, the rules are unchecked.
     let nothing = Machine::new().milestone_at(5_000, milestone::USER_SPACE_BEGIN, "", None).diagnosed();
     for code in KNOWN_WAITS.map(|(code, _)| code).into_iter().chain(["linux/unit-slow", "linux/unit-failed"]) {
@@ -258,7 +267,7 @@ fn tells_failed_units_from_restarted_units() {
     assert_eq!((failed[0].title.as_str(), failed[0].cost_ns), ("broken.service failed to start (exit-code)", None));
     let restarted = findings_of(&diagnosis, "linux/unit-restarted");
     assert_eq!(restarted.len(), 1);
-    assert_eq!(restarted[0].title, "flaky.service was started 2 times, 1 of them failed");
+    assert_eq!(restarted[0].title, "flaky.service was started 2 times, 1 of them failed (exit-code)");
     assert_eq!((restarted[0].cost_ns, restarted[0].cost_basis), (Some(5_200 * MS), CostBasis::AtMost));
     // A healthy boot has neither.
     let healthy = Machine::boot().unit("a.service", 6_000, Some(6_100)).diagnosed();
@@ -276,9 +285,14 @@ fn timed_out_unit_costs_its_timeout() {
         .diagnosed();
     let findings = findings_of(&on_path, "linux/unit-timed-out");
     assert_eq!((findings[0].cost_ns, findings[0].cost_basis), (Some(21_000 * MS), CostBasis::CriticalPath));
-    let beside = Machine::boot().failed("dead.service", 6_000, 27_000, "timeout").diagnosed();
+    let beside = Machine::boot()
+        .failed("dead.service", 6_000, 27_000, "timeout")
+        .unit("needed.service", 6_000, Some(28_900))
+        .after("graphical.target", "needed.service")
+        .diagnosed();
     let findings = findings_of(&beside, "linux/unit-timed-out");
-    assert_eq!(findings[0].cost_basis, CostBasis::AtMost);
+    assert_eq!(findings[0].cost_ns, None);
+    assert!(findings[0].title.ends_with("the boot did not wait for it"), "{}", findings[0].title);
     assert!(findings[0].advice.contains("TimeoutStartSec"), "{}", findings[0].advice);
     // Devices have no start timeout.
     let device = Machine::boot().failed("dev-sdz1.device", 6_000, 27_000, "timeout").diagnosed();

@@ -306,12 +306,17 @@ const CASES: &[RuleCase] = &[
     },
 ];
 
+/// Rules about logs that no simulated machine writes. Their cases are in `linux_logs`.
+const RULES_ABOUT_LOGS: [&str; 4] =
+    ["linux/boot-failed", "linux/kernel-long", "linux/sleep-phase-long", "linux/unexplained-gap"];
+
 #[test]
 fn every_linux_rule_has_one_case() {
     let in_registry: BTreeSet<&str> = RULES
         .iter()
         .filter(|rule| matches!(rule.check, Check::LinuxBoot(_) | Check::LinuxShutdown(_) | Check::LinuxSuspend(_)))
         .map(|rule| rule.code)
+        .filter(|code| !RULES_ABOUT_LOGS.contains(code))
         .collect();
     let in_table: Vec<&str> = CASES.iter().map(|case| case.code).collect();
     assert_eq!(in_table, in_registry.into_iter().collect::<Vec<_>>());

@@ -217,7 +217,12 @@ fn reports_task_that_freezes_late() {
     assert!(title.contains("nfs-reader (301) froze after 1.19 s"), "{title}");
     assert_eq!(
         unchecked(&diagnosis),
-        ["linux/network-slow-after-resume", "linux/resume-firmware-long", "linux/sleep-device-slow"]
+        [
+            "linux/network-slow-after-resume",
+            "linux/resume-firmware-long",
+            "linux/sleep-device-slow",
+            "linux/sleep-phase-long"
+        ]
     );
     // Below the limit, there is no finding.
     let healthy = Sleep::until(4_000, None).phases(&PHASES).diagnosed();

@@ -4,6 +4,7 @@
 mod hostile;
 mod image_rules;
 mod linux_boots;
+mod linux_logs;
 mod linux_machine;
 mod linux_not_recorded;
 mod linux_rules;

@@ -10,6 +10,7 @@ use onoff_trace::{
 
 use onoff_trace::system::Disk;
 
+use super::log_gaps::LogGaps;
 use super::network;
 use super::processes::ProcessTracker;
 
@@ -73,6 +74,8 @@ pub(super) struct Assembly {
     pub(super) firmware_measurements: FirmwareMeasurements,
     /// Log lines, each with its single field.
     pub(super) log_lines: Vec<(Event, EventField)>,
+    /// Lines around which to look for gaps.
+    pub(super) log_gaps: LogGaps,
     last_ns: i64,
     /// Time of the first trace event.
     pub(super) trace_begin_ns: Option<i64>,
@@ -113,6 +116,7 @@ impl Assembly {
             images: Vec::new(),
             firmware_measurements: FirmwareMeasurements::default(),
             log_lines: Vec::new(),
+            log_gaps: LogGaps::default(),
             last_ns: 0,
             trace_begin_ns: None,
         }

@@ -10,6 +10,7 @@ use onoff_trace::{
 };
 
 use super::assembly::Assembly;
+use super::boot_failures;
 use super::clocks::{Clocks, SourceClock};
 use super::journal::{Entry, JournalFaults, STARTUP_FINISHED};
 use super::journal_files::Journal;
@@ -82,6 +83,9 @@ counters! {
 /// not logged.
 const SWITCH_ROOT: &str = "initrd-switch-root.service";
 
+/// Result of a start that the service manager refused because the unit had failed too often.
+const START_LIMIT: &str = "start-limit-hit";
+
 struct Reader<'a> {
     assembly: &'a mut Assembly,
     /// Open changes, with the index of their row.
@@ -93,6 +97,10 @@ struct Reader<'a> {
     /// Index of the last change of each unit.
     last_changes: HashMap<StringId, usize>,
     processes: HashSet<u32>,
+    /// How a process of each unit exited last.
+    exits: HashMap<StringId, String>,
+    /// Units that failed too often.
+    start_limits: HashSet<StringId>,
     /// Time and event of the manager's first message, until it is known whether the manager runs in an initramfs.
     manager_started: Option<(i64, String)>,
     /// Milestones from first messages of a manager: name, time and event.
@@ -113,6 +121,8 @@ impl<'a> Reader<'a> {
             switch_root_rows: Vec::new(),
             last_changes: HashMap::new(),
             processes: HashSet::new(),
+            exits: HashMap::new(),
+            start_limits: HashSet::new(),
             manager_started: None,
             announced_starts: Vec::new(),
             source,
@@ -125,6 +135,12 @@ impl<'a> Reader<'a> {
         self.add_process(entry);
         if !entry.is_kernel() {
             self.assembly.add_network_change(time_ns, &entry.identifier, &entry.message, self.source);
+            self.assembly.log_gaps.add_line(time_ns, &entry.identifier, &entry.message);
+            if entry.identifier.starts_with("dracut")
+                && let Some(name) = boot_failures::milestone_of(&entry.message)
+            {
+                self.assembly.add_milestone(time_ns, name, &entry.message, None, self.source);
+            }
         }
         if let Some(kind) = shutdown_request::requested_action(entry) {
             let event = self.event_name(entry);
@@ -158,6 +174,12 @@ impl<'a> Reader<'a> {
                 }
             }
             Step::Result(result) => self.set_result(unit, &result),
+            Step::Exit(status) => {
+                self.exits.insert(unit, status.into_owned());
+            }
+            Step::StartLimit => {
+                self.start_limits.insert(unit);
+            }
             Step::Kill(pid) => {
                 let event = self.intern_event_name(entry);
                 self.assembly.notifications.push(Notification {
@@ -214,7 +236,15 @@ impl<'a> Reader<'a> {
 
     /// Sets the reason why the last change of a unit failed.
     fn set_result(&mut self, unit: StringId, result: &str) {
-        let result = self.assembly.intern(result);
+        let result = match self.exits.remove(&unit) {
+            Some(status) if ["exit-code", "signal", "core-dump"].contains(&result) => {
+                self.assembly.intern(&format!("{result}, {status}"))
+            }
+            _ => self.assembly.intern(result),
+        };
+        if self.start_limits.contains(&unit) {
+            return;
+        }
         if let Some(row) =
             self.last_changes.get(&unit).and_then(|&index| self.assembly.service_transitions.get_mut(index))
         {
@@ -268,7 +298,11 @@ impl<'a> Reader<'a> {
             }
         };
         self.last_changes.insert(unit, index);
-        let result = self.assembly.intern(&entry.job_result);
+        let is_start = change == ServiceChange::Start;
+        let result = match is_start && outcome == ServiceOutcome::Failed && self.start_limits.remove(&unit) {
+            true => self.assembly.intern(START_LIMIT),
+            false => self.assembly.intern(&entry.job_result),
+        };
         if let Some(row) = self.assembly.service_transitions.get_mut(index) {
             row.end_ns = Some(time_ns.max(row.start_ns));
             row.outcome = outcome;

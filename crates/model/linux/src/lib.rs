@@ -31,6 +31,7 @@
 
 mod assembly;
 mod blame;
+mod boot_failures;
 mod bootchart;
 mod bootchart_samples;
 mod clocks;
@@ -52,6 +53,7 @@ mod journal_text;
 mod journal_verbose;
 mod kernel_log;
 mod kernel_log_line;
+mod log_gaps;
 mod log_lines;
 mod machine;
 mod manager;
@@ -168,6 +170,7 @@ fn read_boot(
         journal_rows::read_kernel_log(&messages, &clocks, &mut assembly);
     }
     log_lines::read(&messages, (journals, boots.boot()), &clocks, &mut assembly);
+    log_gaps::finish(&mut assembly);
     firmware::read(parts, &mut assembly);
     power::fill_sleep_durations(&clocks, &mut assembly);
     let mut trace = Trace {

@@ -18,6 +18,10 @@ pub(super) enum Step<'a> {
     Skipped,
     /// Reason of a failure, e.g. `timeout`.
     Result(Cow<'a, str>),
+    /// How a process of the unit exited, e.g. `status 203/EXEC`.
+    Exit(Cow<'a, str>),
+    /// The unit failed too often and is not started again.
+    StartLimit,
     /// A process of the unit, by PID, is killed.
     Kill(u32),
 }
@@ -152,6 +156,17 @@ fn parse_text(message: &str, by_description: bool) -> Option<(Cow<'_, str>, Step
         let result = result.split('\'').next().unwrap_or(result);
         return Some((Cow::Borrowed(name), Step::Result(Cow::Borrowed(result))));
     }
+    if event.starts_with("Start request repeated too quickly") {
+        return Some((Cow::Borrowed(name), Step::StartLimit));
+    }
+    let exit = event
+        .strip_prefix("Main process exited, code=")
+        .or_else(|| event.strip_prefix("Control process exited, code="));
+    if let Some((code, status)) = exit.and_then(|exit| exit.split_once(", status=")) {
+        let status = status.trim_end_matches('.');
+        let word = if code == "exited" { "status" } else { "signal" };
+        return Some((Cow::Borrowed(name), Step::Exit(format!("{word} {status}").into())));
+    }
     let (pid, signal) = event.strip_prefix("Killing process ")?.split_once(' ')?;
     signal.contains("SIGKILL").then(|| Some((Cow::Borrowed(name), Step::Kill(pid.parse().ok()?))))?
 }
@@ -175,6 +190,8 @@ mod tests {
                 Step::Begin(change) => Step::Begin(change),
                 Step::End(change, outcome) => Step::End(change, outcome),
                 Step::Skipped => Step::Skipped,
+                Step::Exit(status) => Step::Exit(Cow::Owned(status.into_owned())),
+                Step::StartLimit => Step::StartLimit,
                 Step::Kill(pid) => Step::Kill(pid),
             };
             (unit.into_owned(), step)
@@ -193,6 +210,15 @@ mod tests {
             ("Unmounted -.mount", Some(("-.mount", Step::End(Stop, Completed)))),
             ("a.service - A was skipped because of an unmet condition check (X).", Some(("a.service", Step::Skipped))),
             ("a.service: Failed with result 'timeout'.", Some(("a.service", Step::Result("timeout".into())))),
+            (
+                "a.service: Main process exited, code=exited, status=203/EXEC",
+                Some(("a.service", Step::Exit("status 203/EXEC".into()))),
+            ),
+            (
+                "a.service: Main process exited, code=killed, status=9/KILL",
+                Some(("a.service", Step::Exit("signal 9/KILL".into()))),
+            ),
+            ("a.service: Start request repeated too quickly.", Some(("a.service", Step::StartLimit))),
             ("a.service: Killing process 17 (x y) with signal SIGKILL.", Some(("a.service", Step::Kill(17)))),
             ("a.service: Killing process 17 (x) with signal SIGTERM.", None),
             ("Starting Journal Service...", None),

@@ -233,7 +233,12 @@ impl<'t> UnitStarts<'t> {
         Some(UnitWait { name: String::new(), kind: WaitKind::Manager, time_ns, gap_ns, certainty: certainty(gap_ns) })
     }
 
-    fn error_ns(&self, row: &ServiceTransition) -> i64 {
+    /// Returns the name of a row's unit.
+    pub fn name(&self, row: &ServiceTransition) -> &'t str {
+        self.trace.text(row.service)
+    }
+
+    pub(super) fn error_ns(&self, row: &ServiceTransition) -> i64 {
         if self.trace.text(row.event).starts_with("journal") { MESSAGE_ERROR_NS } else { 0 }
     }
 

@@ -2,11 +2,13 @@
 //!
 //! Windows starts load-order groups in sequence; recordings do not contain service dependencies, so waits are inferred
 //! from the order of events (`load_order`). systemd units have a declared order: a unit waited for
-//! the last unit to finish among the units ordered before it (`declared_order`).
+//! the last unit to finish among the units ordered before it (`declared_order`). If that order was not recorded, waits are
+//! inferred from times (`observed_order`).
 
 pub mod declared_order;
 mod hosts;
 mod load_order;
+pub mod observed_order;
 mod unit;
 
 use onoff_trace::{ServiceChange, ServiceTransition, SystemKind, Trace};

@@ -23,6 +23,11 @@ pub enum WaitKind {
     DeviceScan,
     /// Linux: no unit that precedes it was started, so it could start once the service manager had loaded its units.
     Manager,
+    /// Linux: the declared order was not recorded; the other unit finished right before.
+    ObservedOrder,
+    /// Linux: the declared order was not recorded, and no unit finished right before. The other unit finished last, but
+    /// nothing started for seconds after it.
+    Unexplained,
 }
 
 /// What a unit waited for last.
@@ -71,6 +76,12 @@ impl UnitWait {
             WaitKind::Manager => format!(
                 "none of the units that {unit} is ordered after started before it; the service manager had loaded its \
                  units {gap} earlier"
+            ),
+            WaitKind::ObservedOrder => {
+                format!("{unit} started {gap} after {predecessor} had finished, and nothing else finished in between")
+            }
+            WaitKind::Unexplained => format!(
+                "{unit} started {gap} after the last unit before it, {predecessor}, had finished; no unit explains the gap"
             ),
         }
     }

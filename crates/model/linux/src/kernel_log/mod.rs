@@ -18,6 +18,7 @@ use onoff_trace::{Losses, TableName, counters, milestone};
 use serde::Deserialize;
 
 use super::assembly::Assembly;
+use super::boot_failures;
 use super::clocks::{Clocks, SourceClock};
 use super::journal::JournalFaults;
 use super::journal_files::Journal;
@@ -92,6 +93,7 @@ impl Messages {
             return;
         }
         let mut first_wall_ns = None;
+        let mut last_ns = 0;
         // A serial port that is turned on, and a file after a power cut, may have NULs before a line.
         for text in String::from_utf8_lossy(part.bytes).split(['\n', '\0']) {
             let text = kernel_log_line::strip_colors(text);
@@ -101,6 +103,12 @@ impl Messages {
                 continue;
             }
             let Some(line) = kernel_log_line::line(&text) else {
+                // A serial console also has the lines of other programs.
+                if let Some(failure) = boot_failures::console_failure(&text) {
+                    self.add(last_ns, &format!("systemd[1]: {failure}"));
+                } else if boot_failures::milestone_of(&text).is_some() {
+                    self.add(last_ns, text.trim());
+                }
                 self.unreadable += u64::from(!text.trim().is_empty());
                 continue;
             };
@@ -111,6 +119,7 @@ impl Messages {
                     ns.saturating_sub(*first_wall_ns.get_or_insert(ns)).max(0)
                 }
             };
+            last_ns = time_ns;
             self.add(time_ns, line.message);
         }
     }
@@ -258,6 +267,10 @@ pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly
         assembly.extend_to(time_ns);
         let text = message.text.as_str();
         assembly.add_network_change(time_ns, "", text, "kernel log");
+        assembly.log_gaps.add_line(time_ns, "", text);
+        if let Some(name) = boot_failures::milestone_of(text) {
+            assembly.add_milestone(time_ns, name, text, None, "kernel log");
+        }
         if is_low_power_missed(text) {
             assembly.add_milestone(time_ns, milestone::LOW_POWER_NOT_REACHED, text, None, "kernel log");
         }

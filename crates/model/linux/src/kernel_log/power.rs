@@ -36,6 +36,17 @@ pub(super) fn finished_phase(text: &str) -> Option<FinishedPhase<'_>> {
     Some(FinishedPhase { name, event, duration_ns: nanoseconds(duration_ms / 1e3)? })
 }
 
+/// Parses `PM: suspend devices took 10.400 seconds`, which kernels print that test suspends.
+fn tested_phase(text: &str) -> Option<FinishedPhase<'_>> {
+    let (event, duration) = text.strip_prefix("PM: ")?.split_once(" devices took ")?;
+    let name = match event {
+        "suspend" => power_phase::DEVICES_SUSPEND,
+        "resume" => power_phase::DEVICES_RESUME,
+        _ => return None,
+    };
+    Some(FinishedPhase { name, event, duration_ns: seconds(duration, " seconds")? })
+}
+
 fn nanoseconds(seconds: f64) -> Option<i64> {
     let ns = (seconds * 1e9).round();
     (0.0..1e18).contains(&ns).then_some(ns as i64)
@@ -293,6 +304,13 @@ impl Cycle {
         if let Some(phase) = finished_phase(text) {
             let start_ns = time_ns.saturating_sub(phase.duration_ns);
             self.add_phase(phase.name, phase.event, start_ns, Some(time_ns), assembly);
+        } else if let Some(phase) = tested_phase(text) {
+            let name = assembly.intern(phase.name);
+            // Kernels with more messages report the stages themselves.
+            if !self.phases.iter().any(|row| row.name == name) {
+                let start_ns = time_ns.saturating_sub(phase.duration_ns);
+                self.add_phase(phase.name, phase.event, start_ns, Some(time_ns), assembly);
+            }
         } else if let Some(duration) = text.strip_prefix("Filesystems sync: ") {
             let duration_ns = seconds(duration, " seconds").unwrap_or(0);
             let start_ns = time_ns.saturating_sub(duration_ns);

@@ -247,6 +247,8 @@ codes! {
         /// The start of a unit of a user's service manager (Linux); name = unit, detail = the manager's own unit,
         /// status = 1 if it failed.
         UserUnit = "user_unit",
+        /// Nothing was logged (Linux); name = the line before, detail = the line after.
+        LogGap = "log_gap",
         /// The applications of one session were shut down in turn.
         SessionShutdown = "session_shutdown",
         /// A step of the shutdown of the user's or the system's session; name = one of [`crate::shutdown_step`].

@@ -23,11 +23,13 @@ mod records;
 mod scheduler;
 mod shutdown;
 mod sleep;
+mod text_log;
 mod trace_data;
 mod truth;
 
 pub use plan::{Initcall, Initramfs, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, StartOutcome, Work};
 pub use records::{JournaledBoot, LinuxFiles, journal_of_boots};
+pub use text_log::TextLog;
 pub use trace_data::{EventOrigin, TraceDatBuilder};
 pub use truth::{LinuxTruth, TrueInterval};
 

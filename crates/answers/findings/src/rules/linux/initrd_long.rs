@@ -2,6 +2,8 @@
 
 use onoff_transitions::PhaseName;
 
+use super::unexplained_gap;
+
 use crate::rules::prelude::*;
 
 rule! {
@@ -44,11 +46,13 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     if length_ns < thresholds::INITRD_NS {
         return Ok(Vec::new());
     }
+    // A gap is a finding of its own.
+    let gap_ns = unexplained_gap::longest_gap_ns(facts, (start_ns, start_ns.saturating_add(length_ns)));
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Phase, PhaseName::Initrd.as_str()),
         format!("the initramfs took {}", time(length_ns)),
     )
-    .cost(Cost::on_path(length_ns.saturating_sub(thresholds::INITRD_NS)))
+    .cost(Cost::on_path(length_ns.saturating_sub(thresholds::INITRD_NS.max(gap_ns))))
     .certainty(certainty)
     .evidence(start_ns, "its first program started")
     .evidence(start_ns.saturating_add(length_ns), "systemd started on the root file system")

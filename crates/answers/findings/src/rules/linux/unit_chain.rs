@@ -32,7 +32,7 @@ rule! {
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let path = &facts.report.details.critical_path;
-    if path.steps.is_empty() {
+    if path.steps.is_empty() || !path.has_declared_order() {
         return Err(missing_input("unit ordering: unit times and properties"));
     }
     let is_link = |step: &UnitPathStep| {

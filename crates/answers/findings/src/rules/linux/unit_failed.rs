@@ -44,6 +44,11 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .filter(|unit| unit.outcome == ServiceOutcome::Failed && unit.automatic)
         .filter(|unit| unit.duration_ns.is_none_or(|ns| ns < facts.report.min_cause_ns()))
         .filter(|unit| !started_later(&unit.name, unit.start_ns))
+        // Units that failed several times have a separate rule.
+        .filter(|unit| {
+            let is_service = unit.name.ends_with(".service");
+            !is_service || units.iter().filter(|other| other.name == unit.name).count() < 2
+        })
         .map(|unit| {
             let result_suffix = if unit.result.is_empty() { String::new() } else { format!(" ({})", unit.result) };
             RuleFinding::new(

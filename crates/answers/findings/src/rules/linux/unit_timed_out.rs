@@ -30,6 +30,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     if facts.report.units.is_empty() {
         return Err(missing_input("unit start and end times"));
     }
+    let is_path_known = !facts.report.details.critical_path.steps.is_empty();
     Ok(facts
         .report
         .units
@@ -44,11 +45,16 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                 "" => String::new(),
                 result => format!(" ({result})"),
             };
-            let cost = if unit.on_path { Cost::on_path(length) } else { Cost::at_most(length) };
+            // What ran beside a known path cost nothing.
+            let (cost, parallel_suffix) = match (unit.on_path, is_path_known) {
+                (true, _) => (Cost::on_path(length), ""),
+                (false, false) => (Cost::at_most(length), ""),
+                (false, true) => (Cost::UNKNOWN, "; the boot did not wait for it"),
+            };
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Service, unit.name.clone()).with_pid(unit.pid),
-                    format!("{} failed to start after {}{result_suffix}", unit.name, time(length)),
+                    format!("{} failed to start after {}{result_suffix}{parallel_suffix}", unit.name, time(length)),
                 )
                 .cost(cost)
                 .evidence(unit.start_ns, format!("{} started", unit.name))

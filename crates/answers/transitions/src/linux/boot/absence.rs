@@ -6,8 +6,15 @@ use crate::boot::NoBoot;
 use crate::{TransitionKind, contents};
 
 /// Milestones that are recorded only while the system boots.
-const BOOT_MILESTONES: [&str; 4] =
-    [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED, milestone::INITRD_BEGIN, milestone::UNITS_LOAD_BEGIN];
+const BOOT_MILESTONES: [&str; 7] = [
+    milestone::USER_SPACE_BEGIN,
+    milestone::STARTUP_FINISHED,
+    milestone::INITRD_BEGIN,
+    milestone::UNITS_LOAD_BEGIN,
+    milestone::ROOT_MISSING,
+    milestone::ROOT_WAIT,
+    milestone::INITRAMFS_SHELL,
+];
 
 /// Outputs that have no usable start times, by the content of the file, and what to add to them.
 const OUTPUTS_WITHOUT_TIMES: [(&str, &str); 2] = [

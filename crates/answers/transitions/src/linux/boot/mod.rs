@@ -6,6 +6,7 @@
 
 mod absence;
 mod missing_evidence;
+mod outcome;
 mod path;
 mod phases;
 pub mod report;
@@ -72,7 +73,8 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     };
     let phases = describe_phases(trace, &boundaries, &post_boot);
     let starts = UnitStarts::new(trace);
-    let (critical_path, path_indices) = path::critical_path(trace, &starts, target.as_ref());
+    let (critical_path, path_indices) =
+        path::critical_path(trace, &starts, target.as_ref(), boundaries.finished.time_ns);
     let units = unit_starts(trace, &starts, &path_indices);
 
     let start_ns = boundaries.start_ns();
@@ -114,8 +116,10 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     }
     .axis(trace, (options.firmware.as_ref(), options.capture.as_deref()), (0, &intervals, settled_ns));
     let missing_evidence = missing_evidence::missing_evidence(trace, &boundaries, &starts, &post_boot);
+    let outcome = outcome::outcome(trace, &units, (target.as_ref(), boundaries.user_space.time_ns), &still_starting);
     let details = LinuxBoot {
         startup_ns,
+        outcome,
         initial_file_system: boundaries
             .init_program
             .as_ref()
@@ -212,7 +216,8 @@ fn unit_starts(trace: &Trace, starts: &UnitStarts<'_>, path_indices: &HashSet<us
 pub fn critical_units(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
     let target = phases::default_target(trace);
     let starts = UnitStarts::new(trace);
-    let (path, _) = path::steps(trace, &starts, target.as_ref());
+    let finished_ns = phases::boundaries(trace, target.as_ref()).finished.time_ns;
+    let (path, _) = path::steps(trace, &starts, target.as_ref(), finished_ns);
     let mut units: Vec<_> = path
         .steps
         .iter()
@@ -222,8 +227,8 @@ pub fn critical_units(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
         })
         .collect();
     let reached_ns = units.last().map(|&(_, _, end_ns, _)| end_ns);
-    let finished_ns = phases::boundaries(trace, target.as_ref()).finished.time_ns;
-    if let (Some(reached_ns), Some(finished_ns)) = (reached_ns, finished_ns) {
+    // By times alone, it is unknown what a job after the default target belongs to.
+    if let (Some(reached_ns), Some(finished_ns), true) = (reached_ns, finished_ns, starts.has_dependencies()) {
         units.extend(after_target(trace, (reached_ns, finished_ns)));
     }
     units

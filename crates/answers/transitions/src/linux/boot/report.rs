@@ -2,7 +2,7 @@
 
 use crate::Transition;
 use onoff_evidence::missing_evidence::MissingRecords;
-use onoff_trace::{ClockConversion, RecordedBoot};
+use onoff_trace::{ClockConversion, Duration, RecordedBoot};
 use serde::Serialize;
 
 use crate::boot::FirmwareBeforeKernel;
@@ -83,7 +83,8 @@ pub struct UnitPathStep {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitPath {
-    /// The steps, ordered by time; the last step is the default target.
+    /// The steps, ordered by time; the last step is the default target if it was reached. Without recorded dependencies,
+    /// inferred from the times of the units.
     pub steps: Vec<UnitPathStep>,
     pub units_ns: i64,
     /// Time between the steps, ns.
@@ -94,8 +95,104 @@ pub struct UnitPath {
     pub missing: Vec<MissingRecords>,
 }
 
+impl UnitPath {
+    /// True if the path follows the declared order of units. Otherwise it was inferred from their times.
+    #[must_use]
+    pub fn has_declared_order(&self) -> bool {
+        !self.missing.contains(&MissingRecords::UnitDependencies)
+    }
+}
+
 /// A Linux boot. Times are ns of the monotonic clock since kernel start; firmware and loader have negative times.
 pub type LinuxBootReport = Transition<LinuxBoot>;
+
+/// How a boot ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LinuxBootOutcomeKind {
+    /// It finished, or nothing shows that it failed.
+    #[default]
+    Succeeded,
+    /// Units were still starting when the recording ended.
+    Unfinished,
+    /// The kernel panicked.
+    KernelPanic,
+    /// The root file system could not be mounted.
+    RootNotMounted,
+    /// The initramfs gave up and opened a shell.
+    InitramfsShell,
+    /// It ended in emergency mode.
+    EmergencyMode,
+    /// It ended in rescue mode.
+    RescueMode,
+    /// Nobody could log in: the program that asks for a login failed.
+    NoLogin,
+}
+
+/// A record that shows how a boot ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OutcomeEvidence {
+    /// Time, ns.
+    pub time_ns: i64,
+    /// The log line, or what the service manager reported.
+    pub text: String,
+}
+
+/// How a boot ended, and what caused it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LinuxBootOutcome {
+    pub kind: LinuxBootOutcomeKind,
+    /// The unit or device that caused the failure; empty if the boot succeeded or the cause was not recorded.
+    pub subject: String,
+    /// When it failed, ns; `None` if it succeeded or had not finished.
+    pub time_ns: Option<i64>,
+    /// Records that show it, ordered by time; empty if the boot succeeded.
+    pub evidence: Vec<OutcomeEvidence>,
+}
+
+impl LinuxBootOutcomeKind {
+    /// Returns what happened, as the end of the sentence "the boot …"; empty for a boot that succeeded or had not
+    /// finished.
+    #[must_use]
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Succeeded | Self::Unfinished => "",
+            Self::KernelPanic => "ended in a kernel panic",
+            Self::RootNotMounted => "ended without a root file system",
+            Self::InitramfsShell => "ended in a shell of the initramfs",
+            Self::EmergencyMode => "ended in emergency mode",
+            Self::RescueMode => "ended in rescue mode",
+            Self::NoLogin => "ended without a login",
+        }
+    }
+
+    /// True if the boot failed.
+    #[must_use]
+    pub const fn has_failed(self) -> bool {
+        !matches!(self, Self::Succeeded | Self::Unfinished)
+    }
+}
+
+impl LinuxBootOutcome {
+    /// Returns how the boot failed, with the cause if it is known, as the end of the sentence "the boot …"; empty for a
+    /// boot that succeeded or had not finished.
+    #[must_use]
+    pub fn clause(&self) -> String {
+        if !self.kind.has_failed() {
+            return String::new();
+        }
+        let after = self.time_ns.map_or_else(String::new, |ns| format!(" after {}", Duration::from_ns(ns)));
+        let cause = match (self.kind, self.subject.as_str()) {
+            (_, "") => String::new(),
+            (LinuxBootOutcomeKind::RootNotMounted, device) => format!(": {device} could not be mounted"),
+            (_, unit) => format!(": {unit} failed"),
+        };
+        format!("{}{after}{cause}", self.kind.phrase())
+    }
+}
 
 /// Fields specific to a Linux boot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -107,6 +204,8 @@ pub struct LinuxBoot {
     /// The initramfs, if no service manager runs in it: the last part of the kernel phase. `None` if there is none or
     /// the kernel log does not show it.
     pub initial_file_system: Option<DerivedInterval>,
+    /// How the boot ended.
+    pub outcome: LinuxBootOutcome,
     /// The default target; `None` if none was reached.
     pub default_target: Option<DefaultTarget>,
     /// Units of user service managers, and containers, ordered by start. Containers are system units as well.

@@ -8,7 +8,7 @@ use super::*;
 
 use onoff_testkit::hostile::{ExtremeValues, hostile_trace};
 use onoff_testkit::synthetic::{MS, as_linux, milestone_value, process, service, switches, thread};
-use onoff_usage::units::StillStarting;
+use onoff_usage::units::{StillStarting, WaitKind};
 
 /// Adds `After=` dependencies: (unit, the unit it starts after).
 fn after(trace: &mut Trace, pairs: &[(&str, &str)]) {
@@ -272,7 +272,10 @@ fn missing_data_reduces_the_result() {
     assert_eq!(report.details.startup_ns, Some(25_000 * MS));
     assert_eq!(report.total_certainty, Certainty::Inferred);
     assert_eq!(report.details.default_target.unwrap().unit, "multi-user.target");
-    assert!(report.details.critical_path.steps.is_empty());
+    // Nothing started for seconds after the unit, so it held up nobody.
+    let [step] = &report.details.critical_path.steps[..] else { panic!("{:?}", report.details.critical_path) };
+    assert_eq!((step.unit.as_str(), step.released_by.kind), ("multi-user.target", WaitKind::Unexplained));
+    assert_eq!(step.released_by.gap_ns, 9_000 * MS);
     let missing_facts: Vec<_> = report.missing_evidence.items.iter().map(|item| item.unknown).collect();
     assert_eq!(missing_facts.len(), 6, "{missing_facts:?}");
     let empty = Trace::default();

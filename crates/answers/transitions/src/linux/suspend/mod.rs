@@ -224,7 +224,14 @@ impl<'t> Source<'t> {
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
         let readings = low_power::Readings::new(trace, &self.readings, cycle);
         let low_power = low_power::low_power(trace, cycle, variant, (&phases, &asleep), &readings);
-        let (total_ns, total_at_least_ns, total_certainty) = total_of_halves(&suspend, &resume);
+        let (total_ns, total_at_least_ns, total_certainty) = match (outcome, end_ns) {
+            // Nothing separates the halves: the time between the failure and the exit counts as well.
+            (SleepOutcome::Aborted, Some(end_ns)) => {
+                let whole_ns = end_ns.saturating_sub(activity.start_ns).max(0);
+                (Some(whole_ns), whole_ns, Certainty::Measured)
+            }
+            _ => total_of_halves(&suspend, &resume),
+        };
         call_graphs.retain(|graph| graph.start_ns < callbacks_until);
         call_graphs.truncate(call_graph::MAX_GRAPHS);
         let settling = self.settle(cycle, &resume, options);

@@ -76,6 +76,9 @@ fn without_finding(diagnosis: &Diagnosis) -> String {
 }
 
 fn transition(transition: &DiagnosedTransition, has_several: bool) -> String {
+    if !transition.failure.is_empty() {
+        return format!("{} {}", transition.kind, printable(&transition.failure));
+    }
     let duration_text = match (transition.duration_ns, transition.standby_ns) {
         (Some(ns), _) => format!(": {}", duration(ns)),
         (None, Some(ns)) => format!(" lasted {}", duration(ns)),

@@ -46,6 +46,9 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
 }
 
 fn answer(report: &LinuxBootReport) -> String {
+    if let Some(sentence) = failure(report) {
+        return sentence;
+    }
     match (report.details.startup_ns, report.total_certainty) {
         (Some(startup), Certainty::Measured) => {
             format!("The boot took {}, up to the start of the last unit.", duration(startup))
@@ -66,6 +69,20 @@ fn answer(report: &LinuxBootReport) -> String {
             duration(report.total_at_least_ns)
         ),
     }
+}
+
+/// Describes how a boot failed, with the cause and the record that shows it; `None` if nothing failed.
+fn failure(report: &LinuxBootReport) -> Option<String> {
+    let outcome = &report.details.outcome;
+    if !outcome.kind.has_failed() {
+        return None;
+    }
+    let mut sentence = format!("The boot {}", printable(&outcome.clause()));
+    if let Some(row) = outcome.evidence.first() {
+        sentence += &format!(" (at {}: {})", duration(row.time_ns), printable(&row.text));
+    }
+    sentence.push('.');
+    Some(sentence)
 }
 
 /// Lists the phases as `systemd-analyze time` does, then the time until idle.
@@ -129,10 +146,11 @@ fn longest(report: &LinuxBootReport) -> Option<String> {
     if share(step.duration_ns, path_ns) < NOTABLE_SHARE {
         return None;
     }
-    let target = report.details.default_target.as_ref()?;
+    let target = report.details.default_target.as_ref();
+    let by_times = if path.has_declared_order() { "" } else { ", inferred from start times" };
     let mut sentence = format!(
-        "Longest on the critical path to {}: {}, {} ({})",
-        printable(&target.unit),
+        "Longest on the critical path to {}: {}, {} ({}{by_times})",
+        target.map_or("the end of the boot".into(), |target| printable(&target.unit)),
         printable(&step.unit),
         duration(step.duration_ns),
         percent(share(step.duration_ns, path_ns))
@@ -153,7 +171,7 @@ fn longest(report: &LinuxBootReport) -> Option<String> {
     Some(sentence)
 }
 
-/// Describes, for a recording without dependencies, the unit that took longest, whether or not anything waited for it.
+/// Describes, if the critical path is unknown, the unit that took longest, whether or not anything waited for it.
 fn slowest(report: &LinuxBootReport) -> Option<String> {
     if !report.details.critical_path.steps.is_empty() {
         return None;
@@ -163,6 +181,7 @@ fn slowest(report: &LinuxBootReport) -> Option<String> {
         .iter()
         .filter(|unit| unit.automatic)
         .filter_map(|unit| Some((unit.duration_ns?, unit)))
+        .filter(|&(duration_ns, _)| duration_ns > 0)
         .max_by_key(|&(duration_ns, _)| duration_ns)?;
     Some(format!(
         "Slowest unit: {}, {}. Whether other units waited for it was not recorded.",

@@ -37,8 +37,9 @@ pub(super) fn section(report: &LinuxBootReport) -> Option<Section<'_>> {
         false => Style::new(),
     };
     let gap_style = |gap_ns| if gap_ns >= NOTABLE_GAP_NS { DOUBT } else { Style::new() };
+    let by_times = if path.has_declared_order() { "" } else { "; inferred from start times" };
     let section = Section::builder("path", format!("Critical path to {}", target.unit), steps)
-        .note(format!("{} in units, {} between them", duration(path.units_ns), duration(path.gaps_ns)))
+        .note(format!("{} in units, {} between them{by_times}", duration(path.units_ns), duration(path.gaps_ns)))
         .name("unit", "unit", 44, |step| Value::text(&step.unit).styled(style(step)))
         .time("start_ns", "start", |step| Cell::since(step.start_ns, 0))
         .quantity("gap_ns", "gap before", |step| {
@@ -57,6 +58,7 @@ fn released_by(step: &UnitPathStep) -> String {
     match step.released_by.kind {
         WaitKind::Manager => "systemd".to_owned(),
         WaitKind::DeviceScan => format!("{} (scan)", step.released_by.name),
+        WaitKind::Unexplained => format!("unknown; last: {}", step.released_by.name),
         _ => step.released_by.name.clone(),
     }
 }

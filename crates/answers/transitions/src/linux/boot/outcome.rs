@@ -1,0 +1,210 @@
+//! Determines how a boot ended: finished, or in a panic, a shell for repairs, or without a login.
+
+use onoff_trace::{Milestone, ServiceOutcome, Trace, milestone};
+use onoff_usage::units::{StillStarting, Unit};
+
+use super::report::{DefaultTarget, LinuxBootOutcome, LinuxBootOutcomeKind, OutcomeEvidence};
+
+/// A panic this long after the start of user space is not part of the boot if its end was not recorded, ns: 10 min.
+const MAX_BOOT_NS: i64 = 600_000_000_000;
+
+/// Maximum number of records that show how the boot ended.
+const MAX_EVIDENCE: usize = 5;
+
+/// Services that show a login screen.
+const DISPLAY_MANAGERS: [&str; 8] = [
+    "display-manager.service",
+    "gdm.service",
+    "gdm3.service",
+    "sddm.service",
+    "lightdm.service",
+    "lxdm.service",
+    "greetd.service",
+    "xdm.service",
+];
+
+/// Kinds of units that a file system needs; their failure leads to emergency mode.
+const FILE_SYSTEM_UNITS: [&str; 3] = [".device", ".mount", ".swap"];
+
+/// Returns how the boot ended. `target` is the default target if it was reached, with the start of user space.
+pub(super) fn outcome(
+    trace: &Trace,
+    units: &[Unit],
+    (target, user_space_ns): (Option<&DefaultTarget>, Option<i64>),
+    still_starting: &[StillStarting],
+) -> LinuxBootOutcome {
+    let target_ns = target.map(|target| target.reached_ns);
+    // What happens after the default target was reached does not belong to the boot.
+    let is_in_boot = |time_ns: i64| match (target_ns, user_space_ns) {
+        (Some(target_ns), _) => time_ns <= target_ns,
+        (None, Some(user_space_ns)) => time_ns <= user_space_ns.saturating_add(MAX_BOOT_NS),
+        (None, None) => true,
+    };
+    let rows = |name: &str| -> Vec<Milestone> {
+        let Some(name) = trace.strings.find(name) else { return Vec::new() };
+        trace.milestones.iter().filter(|row| row.name == name && is_in_boot(row.time_ns)).collect()
+    };
+    let panics = rows(milestone::KERNEL_PANIC);
+    let root_failures = rows(milestone::ROOT_MISSING);
+    let shells = rows(milestone::INITRAMFS_SHELL);
+    let emergency_shells = rows(milestone::EMERGENCY_SHELL);
+    // Without a service manager on the root file system, the initramfs entered emergency mode.
+    let has_user_space = user_space_ns.is_some();
+    let root_waits = if has_user_space { Vec::new() } else { rows(milestone::ROOT_WAIT) };
+    let is_root_panic = |row: &Milestone| trace.text(row.detail).contains("root fs");
+    let deferred = rows(milestone::PROBE_DEFERRED);
+    let kind_and_rows = if !panics.is_empty() {
+        let is_root = panics.iter().any(is_root_panic) || !root_failures.is_empty();
+        let kind = if is_root { LinuxBootOutcomeKind::RootNotMounted } else { LinuxBootOutcomeKind::KernelPanic };
+        Some((kind, [root_failures, panics].concat()))
+    } else if !root_failures.is_empty() && (!shells.is_empty() || !emergency_shells.is_empty() || !has_user_space) {
+        Some((LinuxBootOutcomeKind::RootNotMounted, [root_failures, shells, emergency_shells].concat()))
+    } else if !shells.is_empty() && !has_user_space {
+        Some((LinuxBootOutcomeKind::InitramfsShell, shells))
+    } else if !root_waits.is_empty() {
+        Some((LinuxBootOutcomeKind::RootNotMounted, root_waits))
+    } else {
+        None
+    };
+    if let Some((kind, mut rows)) = kind_and_rows {
+        let time_ns = rows.iter().map(|row| row.time_ns).max();
+        rows.extend(deferred);
+        let subject = rows.iter().find_map(|row| root_device(trace.text(row.detail))).unwrap_or_default();
+        return LinuxBootOutcome { kind, subject, time_ns, evidence: evidence(trace, &rows) };
+    }
+    if let Some(outcome) = repair_mode(trace, units, target_ns, &rows) {
+        return outcome;
+    }
+    if let Some(outcome) = no_login(trace, units, &rows(milestone::LOGIN_FAILED)) {
+        return outcome;
+    }
+    match still_starting.first() {
+        Some(first) => LinuxBootOutcome {
+            kind: LinuxBootOutcomeKind::Unfinished,
+            subject: first.unit.clone(),
+            time_ns: None,
+            evidence: vec![OutcomeEvidence { time_ns: first.start_ns, text: format!("{} started", first.unit) }],
+        },
+        None => LinuxBootOutcome::default(),
+    }
+}
+
+/// Returns the outcome if the boot ended in emergency or rescue mode instead of the default target.
+fn repair_mode(
+    trace: &Trace,
+    units: &[Unit],
+    target_ns: Option<i64>,
+    rows: &dyn Fn(&str) -> Vec<Milestone>,
+) -> Option<LinuxBootOutcome> {
+    if target_ns.is_some() {
+        return None;
+    }
+    let reached = rows(milestone::TARGET_REACHED);
+    let modes = [
+        (LinuxBootOutcomeKind::EmergencyMode, "emergency", milestone::EMERGENCY_SHELL),
+        (LinuxBootOutcomeKind::RescueMode, "rescue", milestone::RESCUE_SHELL),
+    ];
+    modes.into_iter().find_map(|(kind, name, shell)| {
+        let is_unit = |unit: &str| unit.strip_prefix(name).is_some_and(|kind| [".target", ".service"].contains(&kind));
+        let shells = rows(shell);
+        let targets = reached.iter().filter(|row| is_unit(trace.text(row.detail))).map(|row| row.time_ns);
+        let starts = units.iter().filter(|unit| is_unit(&unit.name)).map(|unit| unit.start_ns);
+        let time_ns = targets.chain(starts).chain(shells.iter().map(|row| row.time_ns)).min()?;
+        // Somebody repaired it, and the boot went on.
+        let is_normal = |unit: &str| ["graphical.target", "multi-user.target"].contains(&unit);
+        if reached.iter().any(|row| row.time_ns > time_ns && is_normal(trace.text(row.detail))) {
+            return None;
+        }
+        let mut failed: Vec<&Unit> = units
+            .iter()
+            .filter(|unit| unit.outcome == ServiceOutcome::Failed && unit.end_ns.is_some_and(|end| end <= time_ns))
+            .collect();
+        // What failed because something else did comes after that.
+        let is_file_system = |unit: &Unit| {
+            FILE_SYSTEM_UNITS.iter().any(|kind| unit.name.ends_with(kind)) || unit.name.starts_with("systemd-fsck@")
+        };
+        let is_device = |unit: &Unit| unit.name.ends_with(".device");
+        failed.sort_by_key(|unit| (!is_file_system(unit), unit.result == "dependency", !is_device(unit), unit.end_ns));
+        let subject = failed.first().map_or_else(String::new, |unit| unit.name.clone());
+        let mut evidence: Vec<OutcomeEvidence> = failed
+            .iter()
+            .take(MAX_EVIDENCE.saturating_sub(1))
+            .map(|unit| OutcomeEvidence { time_ns: unit.end_ns.unwrap_or(unit.start_ns), text: failure(unit) })
+            .collect();
+        evidence.push(match shells.first() {
+            Some(row) => OutcomeEvidence { time_ns: row.time_ns, text: trace.text(row.detail).to_owned() },
+            None => OutcomeEvidence { time_ns, text: format!("{name}.target started") },
+        });
+        evidence.sort_by_key(|row| row.time_ns);
+        Some(LinuxBootOutcome { kind, subject, time_ns: Some(time_ns), evidence })
+    })
+}
+
+/// Returns the outcome if the service that shows a login screen failed, or the programs that ask for a login.
+fn no_login(trace: &Trace, units: &[Unit], failures: &[Milestone]) -> Option<LinuxBootOutcome> {
+    if let Some(first) = failures.first() {
+        return Some(LinuxBootOutcome {
+            kind: LinuxBootOutcomeKind::NoLogin,
+            subject: String::new(),
+            time_ns: Some(first.time_ns),
+            evidence: evidence(trace, failures),
+        });
+    }
+    DISPLAY_MANAGERS.into_iter().find_map(|name| {
+        let starts: Vec<&Unit> = units.iter().filter(|unit| unit.name == name && unit.automatic).collect();
+        let last = starts.last().filter(|unit| unit.outcome == ServiceOutcome::Failed)?;
+        Some(LinuxBootOutcome {
+            kind: LinuxBootOutcomeKind::NoLogin,
+            subject: name.to_owned(),
+            time_ns: last.end_ns,
+            evidence: starts
+                .iter()
+                .rev()
+                .take(MAX_EVIDENCE)
+                .rev()
+                .map(|unit| OutcomeEvidence { time_ns: unit.end_ns.unwrap_or(unit.start_ns), text: failure(unit) })
+                .collect(),
+        })
+    })
+}
+
+fn failure(unit: &Unit) -> String {
+    let result = if unit.result.is_empty() { String::new() } else { format!(" ({})", unit.result) };
+    format!("{} failed{result}", unit.name)
+}
+
+fn evidence(trace: &Trace, rows: &[Milestone]) -> Vec<OutcomeEvidence> {
+    let mut evidence: Vec<OutcomeEvidence> = rows
+        .iter()
+        .map(|row| OutcomeEvidence { time_ns: row.time_ns, text: trace.text(row.detail).trim().to_owned() })
+        .collect();
+    evidence.sort_by_key(|row| row.time_ns);
+    evidence.dedup_by(|later, earlier| later.text == earlier.text);
+    evidence.truncate(MAX_EVIDENCE);
+    evidence
+}
+
+/// Returns the device of the root file system from a message that it is missing.
+fn root_device(message: &str) -> Option<String> {
+    let quoted = |quote: char| message.split(quote).nth(1);
+    let word_after = |prefix: &str| {
+        let (_, rest) = message.split_once(prefix)?;
+        rest.split_ascii_whitespace().next()
+    };
+    let device = if message.starts_with("VFS: Cannot open root device") {
+        quoted('"').or_else(|| word_after("root device "))
+    } else if message.starts_with("Waiting for root device ") {
+        word_after("root device ").map(|device| device.trim_end_matches('.'))
+    } else if message.starts_with("ALERT!") {
+        word_after("ALERT!")
+    } else if message.starts_with("ERROR: device '") {
+        quoted('\'')
+    } else if message.contains("Warning: /dev/") {
+        word_after("Warning: ")
+    } else if message.starts_with("mount: mounting ") {
+        word_after("mount: mounting ")
+    } else {
+        None
+    };
+    device.filter(|device| !device.is_empty()).map(str::to_owned)
+}

@@ -1,0 +1,97 @@
+//! Recognizes log lines that show how a boot failed: kernel panics, a root file system that cannot be mounted, shells
+//! for repairs, logins that never come, and devices whose driver still waits for something.
+//!
+//! Sources of the texts: `panic` and `mount_block_root` of the kernel, `drivers/base/dd.c`; initramfs-tools
+//! (`scripts/local`, `scripts/functions`), dracut (`dracut-lib.sh`, `dracut-emergency.sh`), mkinitcpio (`init_functions`);
+//! systemd's `emergency.service` and `rescue.service`; sysvinit and BusyBox.
+
+use onoff_trace::milestone;
+
+/// Beginnings of lines, with the milestone that they are.
+const PREFIXES: [(&str, &str); 16] = [
+    ("Kernel panic - not syncing", milestone::KERNEL_PANIC),
+    ("VFS: Cannot open root device", milestone::ROOT_MISSING),
+    ("VFS: Unable to mount root fs", milestone::ROOT_MISSING),
+    ("Waiting for root device ", milestone::ROOT_WAIT),
+    ("Gave up waiting for root ", milestone::ROOT_MISSING),
+    ("ALERT! ", milestone::ROOT_MISSING),
+    ("ERROR: device '", milestone::ROOT_MISSING),
+    ("ERROR: Failed to mount the real root device", milestone::ROOT_MISSING),
+    ("mount: mounting /dev/", milestone::ROOT_MISSING),
+    ("dracut: FATAL: ", milestone::ROOT_MISSING),
+    ("You are now being dropped into an emergency shell", milestone::INITRAMFS_SHELL),
+    ("Dropping to a shell", milestone::INITRAMFS_SHELL),
+    ("(initramfs)", milestone::INITRAMFS_SHELL),
+    ("Entering emergency mode", milestone::EMERGENCY_SHELL),
+    ("You are in emergency mode", milestone::EMERGENCY_SHELL),
+    ("You are in rescue mode", milestone::RESCUE_SHELL),
+];
+
+/// Returns the milestone that a line of the kernel, an initramfs program or an unknown sender is.
+pub(super) fn milestone_of(text: &str) -> Option<&'static str> {
+    let text = text.trim_start();
+    // The prefix of early programs: `dracut-initqueue[321]: Warning: …`, and the end trace of a panic: `---[ end `.
+    let text = text.strip_prefix("---[ end ").unwrap_or(text).trim_start();
+    if let Some(&(prefix, name)) = PREFIXES.iter().find(|(prefix, _)| text.starts_with(prefix)) {
+        let is_match = match prefix {
+            "ALERT! " => text.contains("does not exist"),
+            "ERROR: device '" => text.contains("not found"),
+            "mount: mounting /dev/" => text.contains(" on /root failed") || text.contains(" on /sysroot failed"),
+            _ => true,
+        };
+        return is_match.then_some(name);
+    }
+    if text.contains("deferred probe pending") {
+        return Some(milestone::PROBE_DEFERRED);
+    }
+    // `Warning: /dev/disk/by-uuid/… does not exist` of dracut, with or without the sender.
+    let warning = text.split_once("Warning: ").map(|(_, warning)| warning);
+    if warning.is_some_and(|warning| warning.starts_with("/dev/") && warning.ends_with(" does not exist")) {
+        return Some(milestone::ROOT_MISSING);
+    }
+    // sysvinit and BusyBox: `INIT: Id "T0" respawning too fast: disabled for 5 minutes`.
+    if text.contains("INIT: Id ") && text.contains("respawning too fast") {
+        return Some(milestone::LOGIN_FAILED);
+    }
+    None
+}
+
+/// Returns the message of a unit's failure that systemd prints on a console: `[FAILED] Failed to mount /data.`
+pub(super) fn console_failure(line: &str) -> Option<&str> {
+    let line = line.trim();
+    ["[FAILED] ", "[ TIME ] ", "[DEPEND] "].into_iter().find_map(|label| line.strip_prefix(label))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recognizes_failures() {
+        for (text, name) in [
+            ("Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)", milestone::KERNEL_PANIC),
+            ("VFS: Cannot open root device \"sda1\" or unknown-block(0,0): error -6", milestone::ROOT_MISSING),
+            ("Waiting for root device /dev/mmcblk0p2...", milestone::ROOT_WAIT),
+            ("ALERT!  UUID=12 does not exist.  Dropping to a shell!", milestone::ROOT_MISSING),
+            ("dracut-initqueue[321]: Warning: /dev/disk/by-uuid/12 does not exist", milestone::ROOT_MISSING),
+            ("(initramfs) ", milestone::INITRAMFS_SHELL),
+            ("You are in emergency mode. After logging in, type \"journalctl -xb\"", milestone::EMERGENCY_SHELL),
+            ("platform 3f2000.mmc: deferred probe pending: (reason unknown)", milestone::PROBE_DEFERRED),
+            ("INIT: Id \"T0\" respawning too fast: disabled for 5 minutes", milestone::LOGIN_FAILED),
+        ] {
+            assert_eq!(milestone_of(text), Some(name), "{text}");
+        }
+        for text in [
+            "Kernel command line: panic=5 root=/dev/sda1",
+            "watchdog: hard lockup panics are enabled",
+            "ALERT! battery low",
+            "mount: mounting /dev/sda2 on /mnt failed: No such file",
+            "Warning: unable to open an initial console.",
+            "deferred probe timeout set to 10",
+        ] {
+            assert_eq!(milestone_of(text), None, "{text}");
+        }
+        assert_eq!(console_failure("[FAILED] Failed to mount /data.\r"), Some("Failed to mount /data."));
+        assert_eq!(console_failure("[  OK  ] Mounted /data."), None);
+    }
+}
