@@ -22,7 +22,7 @@ pub(crate) fn predict(trace: &Trace, page: &PageTransition, sets: &[Vec<usize>])
         .find(|transition| (transition.kind, transition.number) == (kind, page.number))?;
     let waits = Waits::new(trace);
     let model = Model::new(trace, &waits);
-    let mut predictor = Predictor::new(&model, &transition)?;
+    let mut predictor = Predictor::new(&model, &transition, &[])?;
     let predictions = sets.iter().zip(changes).map(|(set, changes)| PageWhatIf {
         findings: set.clone(),
         arguments: arguments(&changes, page),
