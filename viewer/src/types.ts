@@ -507,7 +507,7 @@ export interface PredictedDuration {
 
 /** A phase as measured and as predicted. */
 export interface PageWhatIfPhase {
-  /** Name of the phase, as in [`PagePhase`](crate::page::PagePhase). */
+  /** Name of the phase, as in [`PagePhase`]. */
   name: string;
   /** Duration in the recording, ns. */
   measured_ns: number;

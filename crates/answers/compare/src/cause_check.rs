@@ -5,15 +5,13 @@
 
 use std::cmp::Reverse;
 
-use onoff_blame::account::AccountSubjectKind;
 use onoff_evidence::significance::NOISE_NS;
 use onoff_trace::Trace;
 use onoff_transitions::TransitionKind;
 use onoff_what_if::changes::{Change, ChangeError};
 use onoff_what_if::prediction::{PredictedDuration, Prediction, WhatIfError, WhatIfQuestion, predict};
-use serde::Serialize;
 
-use crate::report::{Comparison, ExplainedPart, PartChange, Verdict};
+use crate::report::{CauseCheck, CheckedCause, Comparison, ExplainedPart, PartChange, Verdict};
 use crate::run::{Configuration, Run};
 
 /// A cause is checked if it is at least 1/20 (5 %) of the difference.
@@ -22,50 +20,6 @@ const MIN_SHARE_DIVISOR: u64 = 20;
 const MAX_DIFFERENCE_NS: u64 = 1_000_000;
 /// Maximum number of causes removed together.
 const MAX_CAUSES: usize = 5;
-
-/// A cause that was removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CheckedCause {
-    pub kind: AccountSubjectKind,
-    pub name: String,
-    /// Its time in the slower runs minus its time in the faster ones, ns, as in the explanations.
-    pub difference_ns: i64,
-    /// True if the faster runs wait for it, too. It is then removed from both runs.
-    pub is_in_both: bool,
-}
-
-/// The slower run without the causes of the difference, beside the faster run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CauseCheck {
-    /// The configuration compared with the baseline.
-    pub configuration: String,
-    /// The causes that were removed together, largest first.
-    pub causes: Vec<CheckedCause>,
-    /// Name of the slower run: the one with the median duration, or the closest to it.
-    pub slow_run: String,
-    /// Name of the faster run.
-    pub fast_run: String,
-    /// Measured duration of the slower run, ns.
-    pub slow_ns: i64,
-    /// Measured duration of the faster run, ns.
-    pub fast_ns: i64,
-    /// Predicted duration of the slower run without the causes; `None` if not known.
-    pub slow_without: Option<PredictedDuration>,
-    /// Predicted duration of the faster run without the causes that both runs wait for; `None` if there are none, or if
-    /// not known.
-    pub fast_without: Option<PredictedDuration>,
-    /// Part of the difference that the causes explain, ns; `None` if not known.
-    pub explained_ns: Option<i64>,
-    /// Part of the difference that they do not explain, ns: the slower run minus the faster one, both without the
-    /// causes. Negative if the slower run would then be the faster one. `None` if not known.
-    pub unexplained_ns: Option<i64>,
-    /// True if the rest is within the range of the prediction and the variation between two runs; `None` if not known.
-    pub explains_difference: Option<bool>,
-    /// Why the causes could not be checked, as a clause; empty if they were.
-    pub no_prediction: String,
-}
 
 /// A transition of a recording to predict.
 #[derive(Clone, Debug, PartialEq, Eq)]

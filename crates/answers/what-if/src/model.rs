@@ -251,8 +251,8 @@ impl<'w, 't> Model<'w, 't> {
         match phase.end {
             Some(end) => ReplayedPhase { start_ns, end_ns: time_of(end, range.end_ns), idle_ns: 0 },
             None => {
-                let settled =
-                    start_ns.and_then(|start_ns| settle(replay, start_ns, graph.processors, IdleMetric::default()));
+                let settled = start_ns
+                    .and_then(|start_ns| settle(replay.loads(), start_ns, graph.processors, IdleMetric::default()));
                 let Settled { end_ns, idle_ns } = settled.unwrap_or(Settled { end_ns: NEVER, idle_ns: 0 });
                 ReplayedPhase { start_ns, end_ns: Some(end_ns).filter(|&end_ns| end_ns != NEVER), idle_ns }
             }

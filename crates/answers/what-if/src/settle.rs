@@ -2,10 +2,17 @@
 
 use onoff_usage::idle::{IdleCounter, IdleMetric};
 
-use crate::replay::Replay;
-
 /// Maximum number of slices: more than a day of 100 ms slices.
 const MAX_SLICES: usize = 1_000_000;
+
+/// The loads of a replay, each list ordered by start.
+#[derive(Clone, Copy, Debug)]
+pub struct Loads<'r> {
+    /// Start and end of the time in which a processor was busy, ns.
+    pub cpu: &'r [(i64, i64)],
+    /// Disk, start and end of each request, ns.
+    pub disks: &'r [(u32, i64, i64)],
+}
 
 /// When a replayed machine became idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +26,8 @@ pub struct Settled {
 /// Returns when the machine became idle, counting from `start_ns`; `None` if it did not. After the recorded work there
 /// is no load.
 #[must_use]
-pub fn settle(replay: &Replay, start_ns: i64, processors: u32, metric: IdleMetric) -> Option<Settled> {
-    settle_until(replay, start_ns, processors, metric, i64::MAX).ok()
+pub fn settle(loads: Loads<'_>, start_ns: i64, processors: u32, metric: IdleMetric) -> Option<Settled> {
+    settle_until(loads, start_ns, processors, metric, i64::MAX).ok()
 }
 
 /// Like [`settle`], for loads that are known up to `known_ns`.
@@ -28,7 +35,7 @@ pub fn settle(replay: &Replay, start_ns: i64, processors: u32, metric: IdleMetri
 /// # Errors
 /// Returns the idle time up to `known_ns`, ns, if it was not enough.
 pub(crate) fn settle_until(
-    replay: &Replay,
+    loads: Loads<'_>,
     start_ns: i64,
     processors: u32,
     metric: IdleMetric,
@@ -36,11 +43,11 @@ pub(crate) fn settle_until(
 ) -> Result<Settled, i64> {
     let slice_ns = metric.slice_ns.max(1);
     let mut cpu = Slices { start_ns, slice_ns, busy_ns: Vec::new() };
-    for &(from_ns, to_ns) in &replay.cpu_loads {
+    for &(from_ns, to_ns) in loads.cpu {
         cpu.add(from_ns, to_ns);
     }
     let mut disks: Vec<(Slices, i64)> = Vec::new();
-    for &(disk, from_ns, to_ns) in &replay.disk_loads {
+    for &(disk, from_ns, to_ns) in loads.disks {
         let disk = disk as usize;
         while disks.len() <= disk {
             disks.push((Slices { start_ns, slice_ns, busy_ns: Vec::new() }, i64::MIN));

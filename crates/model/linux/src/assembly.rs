@@ -2,8 +2,8 @@
 
 use hashbrown::HashMap;
 use onoff_trace::{
-    Activity, Batches, CallGraphFunction, ContextSwitches, DeviceOperation, DiskIo, Event, EventField, FileIo,
-    FirmwareMeasurements, Image, Interrupts, Inventory, Losses, Method, Milestone, Notification, PowerRequest,
+    Activity, ActivityKind, Batches, CallGraphFunction, ContextSwitches, DeviceOperation, DiskIo, Event, EventField,
+    FileIo, FirmwareMeasurements, Image, Interrupts, Inventory, Losses, Method, Milestone, Notification, PowerRequest,
     ProviderCount, ReadyThreads, ServiceDependency, ServiceProcess, ServiceTransition, Stack, StackPool, StringId,
     StringPool, SystemConfiguration, SystemKind, TableName, TableSet, Trace, counters, milestone,
 };
@@ -154,6 +154,27 @@ impl Assembly {
     pub(super) fn last_time_of(&self, name: &str) -> Option<i64> {
         let name = self.texts.find(name)?;
         self.milestones.iter().filter(|row| row.name == name).map(|row| row.time_ns).max()
+    }
+
+    /// Adds an activity for each interval of the boot in which nothing was logged.
+    pub(super) fn add_log_gaps(&mut self) {
+        let logs = std::mem::take(&mut self.log_gaps);
+        if !self.wants(TableName::Activities) {
+            return;
+        }
+        let boot_end_ns = self.last_time_of(milestone::STARTUP_FINISHED).unwrap_or(i64::MAX);
+        for gap in logs.finish(boot_end_ns) {
+            let row = Activity {
+                kind: ActivityKind::LogGap,
+                name: self.intern(&gap.before),
+                detail: self.intern(&gap.after),
+                start_ns: gap.start_ns,
+                end_ns: Some(gap.end_ns),
+                event: self.intern("log lines"),
+                ..Activity::UNKNOWN
+            };
+            self.activities.push(row);
+        }
     }
 
     /// Returns the disk number for a pair of major and minor device numbers.

@@ -170,7 +170,7 @@ fn read_boot(
         journal_rows::read_kernel_log(&messages, &clocks, &mut assembly);
     }
     log_lines::read(&messages, (journals, boots.boot()), &clocks, &mut assembly);
-    log_gaps::finish(&mut assembly);
+    assembly.add_log_gaps();
     firmware::read(parts, &mut assembly);
     power::fill_sleep_durations(&clocks, &mut assembly);
     let mut trace = Trace {

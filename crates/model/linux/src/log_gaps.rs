@@ -1,9 +1,5 @@
 //! Finds the intervals of a boot in which nothing was logged, with the lines around them.
 
-use onoff_trace::{Activity, ActivityKind, TableName, milestone};
-
-use super::assembly::Assembly;
-
 /// Minimum length of a gap, ns: 1 s.
 const MIN_GAP_NS: i64 = 1_000_000_000;
 
@@ -16,7 +12,7 @@ const MAX_LINES: usize = 100_000;
 /// Maximum number of bytes of a line to keep.
 const MAX_LINE_LEN: usize = 200;
 
-/// Maximum number of gaps to add, longest first.
+/// Maximum number of gaps to return.
 const MAX_GAPS: usize = 64;
 
 /// The first lines of the logs.
@@ -37,62 +33,56 @@ impl LogGaps {
         line.push_str(end.and_then(|end| first_line.get(..end)).unwrap_or(first_line));
         self.lines.push((time_ns, line));
     }
+
+    /// Returns the gaps that begin before the boot ends, longest first.
+    pub(super) fn finish(self, boot_end_ns: i64) -> Vec<LogGap> {
+        let mut lines = self.lines;
+        // Stable sort: lines of the same time keep the order of their log.
+        lines.sort_by_key(|&(time_ns, _)| time_ns);
+        let first_ns = lines.first().map_or(0, |&(time_ns, _)| time_ns);
+        let is_whole = |time_ns: i64| time_ns.saturating_sub(first_ns) % 1_000_000_000 == 0;
+        let whole_seconds = lines.iter().filter(|&&(time_ns, _)| is_whole(time_ns)).count();
+        let is_whole_seconds = whole_seconds.saturating_mul(5) >= lines.len().saturating_mul(4) && lines.len() > 4;
+        let min_ns = if is_whole_seconds { MIN_WHOLE_SECONDS_GAP_NS } else { MIN_GAP_NS };
+        let mut gaps: Vec<LogGap> = lines
+            .iter()
+            .zip(lines.iter().skip(1))
+            .filter(|((start_ns, _), (end_ns, _))| {
+                end_ns.saturating_sub(*start_ns) >= min_ns && *start_ns < boot_end_ns
+            })
+            .map(|((start_ns, before), (end_ns, after))| LogGap {
+                start_ns: *start_ns,
+                end_ns: *end_ns,
+                before: before.clone(),
+                after: after.clone(),
+            })
+            .collect();
+        gaps.sort_by_key(|gap| std::cmp::Reverse(gap.end_ns.saturating_sub(gap.start_ns)));
+        gaps.truncate(MAX_GAPS);
+        gaps
+    }
 }
 
-/// Adds an activity for each gap before the end of the boot.
-pub(super) fn finish(assembly: &mut Assembly) {
-    let mut lines = std::mem::take(&mut assembly.log_gaps).lines;
-    if !assembly.wants(TableName::Activities) || lines.len() < 2 {
-        return;
-    }
-    // Stable sort: lines of the same time keep the order of their log.
-    lines.sort_by_key(|&(time_ns, _)| time_ns);
-    let first_ns = lines.first().map_or(0, |&(time_ns, _)| time_ns);
-    let whole_seconds = lines.iter().filter(|(time_ns, _)| (time_ns - first_ns) % 1_000_000_000 == 0).count();
-    let is_whole_seconds = whole_seconds.saturating_mul(5) >= lines.len().saturating_mul(4) && lines.len() > 4;
-    let min_ns = if is_whole_seconds { MIN_WHOLE_SECONDS_GAP_NS } else { MIN_GAP_NS };
-    let boot_end_ns = assembly.last_time_of(milestone::STARTUP_FINISHED).unwrap_or(i64::MAX);
-    let mut gaps: Vec<(i64, i64, &str, &str)> = lines
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [(start_ns, before), (end_ns, after)] => Some((*start_ns, *end_ns, before.as_str(), after.as_str())),
-            _ => None,
-        })
-        .filter(|&(start_ns, end_ns, ..)| end_ns.saturating_sub(start_ns) >= min_ns && start_ns < boot_end_ns)
-        .collect();
-    gaps.sort_by_key(|&(start_ns, end_ns, ..)| std::cmp::Reverse(end_ns.saturating_sub(start_ns)));
-    for (start_ns, end_ns, before, after) in gaps.into_iter().take(MAX_GAPS) {
-        let row = Activity {
-            kind: ActivityKind::LogGap,
-            name: assembly.intern(before),
-            detail: assembly.intern(after),
-            start_ns,
-            end_ns: Some(end_ns),
-            event: assembly.intern("log lines"),
-            ..Activity::UNKNOWN
-        };
-        assembly.activities.push(row);
-    }
+/// An interval without log lines, with the lines around it.
+#[derive(Debug)]
+pub(super) struct LogGap {
+    pub(super) start_ns: i64,
+    pub(super) end_ns: i64,
+    pub(super) before: String,
+    pub(super) after: String,
 }
 
 #[cfg(test)]
 mod tests {
-    use onoff_trace::TableSet;
-
     use super::*;
 
     fn gaps(lines: &[(i64, &str)]) -> Vec<(i64, String, String)> {
-        let mut assembly = Assembly::new(TableSet::all());
+        let mut logs = LogGaps::default();
         for (time_ms, text) in lines {
-            assembly.log_gaps.add_line(time_ms * 1_000_000, "", text);
+            logs.add_line(time_ms * 1_000_000, "", text);
         }
-        finish(&mut assembly);
-        let text = |id| assembly.texts.get(id).to_owned();
-        assembly
-            .activities
-            .iter()
-            .map(|row| ((row.end_ns.unwrap() - row.start_ns) / 1_000_000, text(row.name), text(row.detail)))
-            .collect()
+        let gaps = logs.finish(i64::MAX).into_iter();
+        gaps.map(|gap| ((gap.end_ns - gap.start_ns) / 1_000_000, gap.before, gap.after)).collect()
     }
 
     #[test]
@@ -121,12 +111,11 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn accepts_any_lines(lines: Vec<(i64, String)>) {
-            let mut assembly = Assembly::new(TableSet::all());
+            let mut logs = LogGaps::default();
             for (time_ns, text) in &lines {
-                assembly.log_gaps.add_line((*time_ns).max(0), text, text);
+                logs.add_line(*time_ns, text, text);
             }
-            finish(&mut assembly);
-            proptest::prop_assert!(assembly.activities.len() <= MAX_GAPS);
+            proptest::prop_assert!(logs.finish(i64::MAX).len() <= MAX_GAPS);
         }
     }
 }

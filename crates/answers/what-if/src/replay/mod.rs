@@ -14,7 +14,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use onoff_usage::idle::IdleMetric;
 
 use crate::graph::{Action, Graph, RequestId, Segment, SignalId};
-use crate::settle::settle_until;
+use crate::settle::{Loads, settle_until};
 use log::{Origin, ReplayLog, Service, StepKind};
 
 /// Number of priorities.
@@ -75,6 +75,14 @@ pub struct Replay {
     /// the same.
     pub depends_on_rule: bool,
     pub log: ReplayLog,
+}
+
+impl Replay {
+    /// Returns the loads of the machine.
+    #[must_use]
+    pub fn loads(&self) -> Loads<'_> {
+        Loads { cpu: &self.cpu_loads, disks: &self.disk_loads }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -269,7 +277,9 @@ impl Simulation<'_> {
         let counted_ns = busy.map(|processor| processor.since_ns).fold(self.now_ns, i64::min);
         let metric = IdleMetric::default();
         for start_ns in horizon.settling.iter().filter_map(|&signal| time_ns(signal)) {
-            if let Err(idle_ns) = settle_until(&self.replay, start_ns, self.machine.processors, metric, counted_ns) {
+            if let Err(idle_ns) =
+                settle_until(self.replay.loads(), start_ns, self.machine.processors, metric, counted_ns)
+            {
                 // The idle time cannot be complete earlier.
                 let missing_ns = metric.required_idle_ns.saturating_sub(idle_ns);
                 self.next_check_ns = self.now_ns.saturating_add(missing_ns.max(metric.slice_ns));

@@ -1,6 +1,6 @@
 //! The check of the causes: what the slower run would take without them.
 
-use onoff_compare::cause_check::CauseCheck;
+use onoff_compare::CauseCheck;
 
 use crate::text::printable::printable;
 use crate::text::quantity::duration;
