@@ -30,7 +30,7 @@ fn decoy_that_nothing_waits_for_is_not_blamed() {
     assert!(codes(&diagnosis).iter().all(|(_, name)| *name != "background.service"), "{:?}", codes(&diagnosis));
     // It ends after the target; only the time before the target can count.
     assert_eq!(diagnosis.findings[0].cost_basis, CostBasis::CriticalPath);
-    assert_eq!(diagnosis.transitions[0].waited_for.contains(&"background.service".to_owned()), false);
+    assert!(!diagnosis.transitions[0].waited_for.contains(&"background.service".to_owned()));
 }
 
 #[test]

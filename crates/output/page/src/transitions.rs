@@ -10,6 +10,7 @@ use onoff_findings::finding::CostBasis;
 use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_lanes::{Lane, Track, TrackGroup};
 use onoff_report::text::boot_axis::{join_sentence, title as stage_title};
+use onoff_report::text::fix_first;
 use onoff_report::text::phases::display_name as shown_name;
 use onoff_report::text::quantity::duration;
 use onoff_report::text::transition::headline_sentences;
@@ -102,7 +103,7 @@ pub(crate) fn page_transition(
             ..PagePhase::default()
         });
     }
-    page.headline = headline(trace, transition, diagnosis, &key);
+    page.headline = headline(trace, &page, transition, diagnosis, &key);
     if let Some(axis) = axis(transition) {
         let has_early_phases = page.phases.iter().any(|phase| phase.start_ns < 0);
         let early_stages =
@@ -316,14 +317,29 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
         .collect()
 }
 
-/// Returns the first sentences of the command about the transition.
-fn headline(trace: &Trace, transition: &Transition, diagnosis: &Diagnosis, key: &str) -> Vec<String> {
+/// Returns the length of the transition, what to fix, and the other first sentences of the command about it.
+fn headline(
+    trace: &Trace,
+    page: &PageTransition,
+    transition: &Transition,
+    diagnosis: &Diagnosis,
+    key: &str,
+) -> Vec<String> {
     let mut transition = transition.clone();
-    if let Some(diagnosed) = diagnosis.transitions.iter().find(|diagnosed| diagnosed.name == key) {
+    let diagnosed = diagnosis.transitions.iter().find(|diagnosed| diagnosed.name == key);
+    let mut lines = Vec::new();
+    if let Some(diagnosed) = diagnosed {
         transition.culprits.clone_from(&diagnosed.culprits);
-        transition.fix_first.clone_from(&diagnosed.fix_first);
+        transition.fix_first = None;
+        let length = match (diagnosed.duration_ns, diagnosed.at_least_ns) {
+            (Some(ns), _) => duration(ns),
+            (None, ns) => format!("at least {}", duration(if ns > 0 { ns } else { transition.total_at_least_ns })),
+        };
+        lines.push(format!("{}: {length}.", page.title));
+        lines.extend(diagnosed.fix_first.as_ref().map(fix_first::sentence));
     }
-    headline_sentences(transition, &summarize(trace))
+    lines.extend(headline_sentences(transition, &summarize(trace)));
+    lines
 }
 
 /// Converts the search for the end of a phase that ends when the computer is idle.

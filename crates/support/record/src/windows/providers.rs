@@ -27,13 +27,12 @@ const fn in_kernel(provider: Provider) -> Provider {
 }
 
 /// The providers, sorted by name.
-pub const PROVIDERS: [Provider; 12] = [
+pub const PROVIDERS: [Provider; 11] = [
     provider("Microsoft-Windows-Diagnostics-PerfTrack", "030f2f57-abd0-4427-bcf1-3a3587d7dc7d", ALL, 4),
     provider("Microsoft-Windows-GroupPolicy", "aea1b4fa-97d1-45f2-a64c-4d69fffd92c9", ALL, 5),
     in_kernel(provider("Microsoft-Windows-Kernel-Boot", "15ca44ff-4d7a-4baa-bba5-0998955e531e", ALL, 5)),
     in_kernel(provider("Microsoft-Windows-Kernel-PnP", "9c205a39-1250-487d-abd7-e831c6290539", 0x1f_f020, 5)),
     in_kernel(provider("Microsoft-Windows-Kernel-Power", "331c3b3a-2005-44c2-ac5e-77220c37d6b4", 0xd, 5)),
-    in_kernel(provider("Microsoft-Windows-Kernel-Processor-Power", "0f67e49f-fe51-4e9f-b490-6f2948cc6027", ALL, 3)),
     provider("Microsoft-Windows-Services", "0063715b-eeda-4007-9429-ad526f62696e", 0x1_0000, 5),
     provider("Microsoft-Windows-Shell-Core", "30336ed4-e327-447c-9de0-51b652c86108", 0x2_0400_0000, 5),
     provider("Microsoft-Windows-Subsys-Csr", "e8316a2d-0d94-4f52-85dd-1e15b66c5891", 0x1_0000, 5),

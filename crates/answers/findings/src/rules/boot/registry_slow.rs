@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use onoff_evidence::significance::NOTICEABLE_NS;
+use onoff_blame::account::MIN_DISK_CULPRIT_NS;
 use onoff_trace::StringId;
 use onoff_usage::storage::DrivePaths;
 
@@ -12,7 +12,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Hives of the registry for whose reads the boot waited for 1 s or more.
+    /// Hives of the registry for whose reads the boot waited for 2 s or more.
     ///
     /// # Why it costs time
     /// The kernel reads the system's hives before the session manager continues, and the logon waits for the user's.
@@ -45,7 +45,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     }
     let is_hive_request = |row: &onoff_trace::DiskIo| hives.get(&row.file) == Some(&true) && !is_stuck(row);
     let DiskWait { requests, cost } = facts.disk_wait(is_hive_request);
-    if cost.ns.unwrap_or(0) < NOTICEABLE_NS || requests.iter().any(|row| is_slow(facts, row.disk)) {
+    if cost.ns.unwrap_or(0) < MIN_DISK_CULPRIT_NS || requests.iter().any(|row| is_slow(facts, row.disk)) {
         return Ok(Vec::new());
     }
     let mut files: HashMap<StringId, (i64, u64, usize, i64)> = HashMap::new();

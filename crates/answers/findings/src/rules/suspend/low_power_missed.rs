@@ -43,7 +43,7 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         return Ok(Vec::new());
     };
     let percent = deepest_ns as f64 * 100.0 / total_ns.max(1) as f64;
-    // Whoever records a standby wants to know about this one; reports and logs list every short one.
+    // A recording is about this one standby; reports and logs list every short one.
     let is_recorded = !facts.trace.is_power_report() && facts.trace.channels.is_empty();
     let min_ns = if is_recorded { thresholds::LOW_POWER_SLEEP_NS } else { thresholds::STANDBY_NS };
     if total_ns < min_ns || percent >= thresholds::LOW_POWER_PERCENT {
