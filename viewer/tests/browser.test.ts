@@ -127,10 +127,14 @@ describe.each(browsers)("in %s", (name) => {
         // The answer about the boxes checked before may come first.
         await page.waitForNetworkIdle({ idleTime: 500 });
         await page.waitForFunction(() => document.querySelector(".prediction")?.textContent?.includes(" → "));
-        const options = (await text(page, ".prediction code")).replace("onoff what-if FILE ", "").split(" ");
-        const answer = JSON.parse(run("what-if", recording, ...options, "--format", "json"));
-        const spoken = await text(page, ".prediction");
-        expect(spoken).toContain(`${duration(answer.measured_ns)} → ${duration(answer.predicted.ns)}`);
+        let answer, spoken, total;
+        do {
+          const options = (await text(page, ".prediction code")).replace("onoff what-if FILE ", "").split(" ");
+          answer = JSON.parse(run("what-if", recording, ...options, "--format", "json"));
+          total = `${duration(answer.measured_ns)} → ${duration(answer.predicted.ns)}`;
+          spoken = await text(page, ".prediction");
+        } while (spoken.includes("Predicting"));
+        expect(spoken).toContain(total);
         expect(spoken).toContain(`First culprit then: ${answer.bottleneck.kind} ${answer.bottleneck.name}, ${duration(answer.bottleneck.ns)}.`);
         const drawn = await page.$$eval(".predicted [role=img]", (all) => all.map((each) => each.getAttribute("aria-label")));
         expect(drawn).toEqual(answer.phases.map((row: { phase: string; measured_ns: number; predicted: { ns: number } }) => `${row.phase}: ${duration(row.predicted.ns)} instead of ${duration(row.measured_ns)}`));
