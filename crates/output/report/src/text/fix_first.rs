@@ -20,9 +20,7 @@ pub fn sentence(fix: &FixFirst) -> String {
     let title = printable(&fix.title);
     match fix.cost_ns {
         Some(ns) => {
-            let saving = fix.cost_min_ns.zip(fix.cost_max_ns);
-            let saving = saving.map(|(min_ns, max_ns)| PredictedDuration { ns, min_ns, max_ns });
-            let saving = saving.map_or_else(|| duration(ns), |saving| saving.to_string());
+            let saving = predicted(fix).map_or_else(|| duration(ns), |saving| saving.to_string());
             let cost = match (fix.cost_min_ns, fix.is_upper_bound) {
                 (Some(_), _) => "Saves",
                 (None, true) => "Cost: at most",
@@ -34,10 +32,19 @@ pub fn sentence(fix: &FixFirst) -> String {
     }
 }
 
-/// Writes the sentence, unless the one about the first culprit says the same.
+fn predicted(fix: &FixFirst) -> Option<PredictedDuration> {
+    let (min_ns, max_ns) = fix.cost_min_ns.zip(fix.cost_max_ns)?;
+    Some(PredictedDuration { ns: fix.cost_ns?, min_ns, max_ns })
+}
+
+/// Writes the sentence. If the one about the first culprit says the same, with the measured time, writes the saving.
 pub(super) fn write<D>(transition: &Transition<D>, out: &mut dyn Write) -> io::Result<()> {
     match &transition.fix_first {
         Some(fix) if transition.first_culprit().is_none() => writeln!(out, "{}", styled(WORST, sentence(fix))),
-        _ => Ok(()),
+        Some(fix) => match predicted(fix) {
+            Some(saving) => writeln!(out, "Fixing that would save {saving}."),
+            None => Ok(()),
+        },
+        None => Ok(()),
     }
 }
