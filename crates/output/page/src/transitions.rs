@@ -328,17 +328,26 @@ fn headline(
     let mut transition = transition.clone();
     let diagnosed = diagnosis.transitions.iter().find(|diagnosed| diagnosed.name == key);
     let mut lines = Vec::new();
+    let mut length = None;
     if let Some(diagnosed) = diagnosed {
         transition.culprits.clone_from(&diagnosed.culprits);
         transition.fix_first = None;
-        let length = match (diagnosed.duration_ns, diagnosed.at_least_ns) {
+        let known = match (diagnosed.duration_ns, diagnosed.at_least_ns) {
             (Some(ns), _) => duration(ns),
             (None, ns) => format!("at least {}", duration(if ns > 0 { ns } else { transition.total_at_least_ns })),
         };
-        lines.push(format!("{}: {length}.", page.title));
+        lines.push(format!("{}: {known}.", page.title));
+        length = Some(known);
         lines.extend(diagnosed.fix_first.as_ref().map(fix_first::sentence));
     }
-    lines.extend(headline_sentences(transition, &summarize(trace)));
+    let mut sentences = headline_sentences(transition, &summarize(trace));
+    // A first sentence with nothing but the length says it again.
+    let is_plain =
+        |sentence: &String| length.as_ref().is_some_and(|length| sentence.ends_with(&format!(" took {length}.")));
+    if sentences.first().is_some_and(is_plain) {
+        sentences.remove(0);
+    }
+    lines.extend(sentences);
     lines
 }
 
