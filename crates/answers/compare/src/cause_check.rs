@@ -151,7 +151,7 @@ const fn is_in_both(part: &ExplainedPart) -> bool {
 }
 
 impl RunToPredict {
-    /// Predicts the run from its recording. `number` is the number of the transition among those of its kind.
+    /// Predicts the run from its recording. `number` counts the transitions of this kind, from 1.
     ///
     /// # Errors
     /// Returns why there is no prediction, as a clause.

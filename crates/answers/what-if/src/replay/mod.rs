@@ -232,8 +232,8 @@ pub fn replay<'g>(graph: &'g Graph, machine: Machine<'g>) -> Replay {
 }
 
 impl Simulation<'_> {
-    /// Runs until the horizon is reached, or nothing happens any more. Damaged recordings have work for centuries, so the number of events is
-    /// bounded; the phases that have not ended by then do not end.
+    /// Runs until the horizon is reached, or nothing happens any more. Damaged recordings have work for centuries, so the
+    /// number of events is bounded; the phases that have not ended by then do not end.
     fn run(&mut self) {
         let segments: u64 = self.graph.tasks.iter().map(|task| task.segments.len() as u64).sum();
         let max_events = segments.saturating_mul(MAX_EVENTS_PER_SEGMENT).saturating_add(MAX_SLICES);

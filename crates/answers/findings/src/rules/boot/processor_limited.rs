@@ -25,7 +25,8 @@ rule! {
     /// empty battery, makes the firmware limit the processors. Then check the fans and the heat sink.
     ///
     /// # When it is wrong
-    /// The time in the record is in whole seconds. If the end of the boot is not known, its first 30 s count. The limit may be high enough not to matter.
+    /// The time in the record is in whole seconds. If the end of the boot is not known, its first 30 s count. The limit
+    /// may be high enough not to matter.
     ///
     /// # Source
     /// The text of event 37: "The speed of processor … is being limited by system firmware".

@@ -30,7 +30,8 @@ rule! {
     /// that took very long are the disk's.
     ///
     /// # Source
-    /// onoff's own rule. The threshold is chosen: every boot reads its hives, for some hundred milliseconds on a hard disk.
+    /// onoff's own rule. The threshold is the one of the account for files: every boot reads its hives, for some hundred
+    /// milliseconds on a hard disk.
     "boot/registry-slow", "a registry hive that takes long to read", Session(check)
 }
 

@@ -46,7 +46,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     if length_ns < thresholds::INITRD_NS {
         return Ok(Vec::new());
     }
-    // A gap is a finding of its own.
+    // The rule about gaps reports a gap.
     let gap_ns = unexplained_gap::longest_gap_ns(facts, (start_ns, start_ns.saturating_add(length_ns)));
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Phase, PhaseName::Initrd.as_str()),

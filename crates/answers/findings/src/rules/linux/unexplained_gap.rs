@@ -193,7 +193,8 @@ fn is_most_of(gap: &Activity, initramfs: Option<Interval>) -> bool {
     })
 }
 
-/// Returns the longest gap of the log that lies within an interval and is a finding of its own, ns.
+/// Returns the length of the longest gap of the log within an interval, except the gaps that the rule about the
+/// initramfs covers, ns.
 pub(super) fn longest_gap_ns(facts: &LinuxBootFacts<'_>, interval: Interval) -> i64 {
     let gap = longest_within(facts, interval).filter(|row| !is_most_of(row, initramfs(facts)));
     let gap = gap.and_then(|row| Some((row.start_ns, row.end_ns?)));

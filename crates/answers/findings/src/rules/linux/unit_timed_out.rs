@@ -6,7 +6,8 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit whose start failed after 5 % of the boot or more (at least 300 ms, at most 1 s), through its timeout or otherwise.
+    /// A unit whose start failed after 5 % of the boot or more (at least 300 ms, at most 1 s), through its timeout or
+    /// otherwise.
     ///
     /// # Why it costs time
     /// Units ordered after it wait until systemd gives up, by default after 90 s, and the unit is not available.

@@ -17,7 +17,7 @@ rule! {
     /// The processes that were running when the recording started.
     ///
     /// # What to do
-    /// Record from the start of the kernel: with an autologger, as `onoff record` sets up for a boot, or with `xbootmgr`.
+    /// Record from the start of the kernel: with an autologger, as `onoff record boot` sets it up, or with `xbootmgr`.
     ///
     /// # When it is wrong
     /// A recording of a running system is no recording of a boot.

@@ -8,8 +8,9 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A modern standby of 10 minutes or more (in a recording of this standby, 10 s or more) in which the computer spent less than half of the time in its deepest
-    /// idle state, and the devices, programs and components that Windows lists as the reason.
+    /// A modern standby of 10 minutes or more (in a recording of this standby, 10 s or more) in which the computer spent
+    /// less than half of the time in its deepest idle state, and the devices, programs and components that Windows lists
+    /// as the reason.
     ///
     /// # Why it costs time
     /// It does not cost time but drains the battery, and the computer gets warm. A single device or program that stays
