@@ -3,13 +3,17 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use onoff_trace::{StringId, Trace};
+use onoff_trace::{ServiceChange, StringId, Trace};
 
-use crate::processes::Images;
+use crate::owners::file_name;
+use crate::processes::{Images, has_image_name};
+
+/// The program that hosts services together; other programs host one service.
+const SHARED_HOST: &str = "svchost.exe";
 
 /// Returns the services of each process, by its row in the table of processes: services that changed state in it, and
-/// services that the system configuration lists for it at the end of the recording. Names that differ only in case
-/// count once.
+/// services that the system configuration lists for it at the end of the recording. A service whose process id was not
+/// recorded belongs to the only process of its program. Names that differ only in case count once.
 pub fn services_by_process(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTreeSet<String>> {
     let mut services_by_process: HashMap<usize, BTreeSet<String>> = HashMap::new();
     let mut add = |row: usize, name: &str| {
@@ -49,5 +53,71 @@ pub fn services_by_process(trace: &Trace, images: &Images<'_>) -> HashMap<usize,
             add(host, &service.name);
         }
     }
+    for (row, service) in only_processes(trace, &services_by_process) {
+        services_by_process.entry(row).or_default().insert(service);
+    }
     services_by_process
+}
+
+/// Returns the services without a process whose program the system configuration names, with the only process of that
+/// program, if it started after the service manager started the service.
+fn only_processes(trace: &Trace, known: &HashMap<usize, BTreeSet<String>>) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for service in trace.system.services.iter().filter(|service| service.pid == 0) {
+        let program = file_name(&service.process);
+        let is_known = || known.values().flatten().any(|name| name.eq_ignore_ascii_case(&service.name));
+        if program.is_empty() || program.eq_ignore_ascii_case(SHARED_HOST) || is_known() {
+            continue;
+        }
+        let starts = trace.service_transitions.iter().filter(|row| {
+            row.kind == ServiceChange::Start && trace.text(row.service).eq_ignore_ascii_case(&service.name)
+        });
+        let Some(requested_ns) = starts.map(|row| row.start_ns).min() else { continue };
+        let mut processes =
+            trace.processes.iter().enumerate().filter(|(_, process)| has_image_name(trace, process, program));
+        if let (Some((row, process)), None) = (processes.next(), processes.next())
+            && process.start_ns.is_some_and(|start_ns| requested_ns <= start_ns)
+            && !known.contains_key(&row)
+        {
+            found.push((row, service.name.clone()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{MS, process, service};
+    use onoff_trace::system::InstalledService;
+
+    /// Starts `WSearch` at 1 s, without a process id, with processes (image, start in ms).
+    fn hosted(program: &str, processes: &[(&str, i64)]) -> Vec<(usize, Vec<String>)> {
+        let mut trace = Trace { duration_ns: 60_000 * MS, ..Trace::default() };
+        service(&mut trace, "WSearch", "", (1_000, None, None, Some(1_500)));
+        for (pid, &(image, start_ms)) in (100..).zip(processes) {
+            process(&mut trace, pid, image, Some(start_ms * MS), None);
+        }
+        trace.system.services.push(InstalledService {
+            name: "wsearch".into(),
+            process: program.into(),
+            ..InstalledService::default()
+        });
+        let hosts = services_by_process(&trace, &Images::new(&trace));
+        hosts.into_iter().map(|(row, names)| (row, names.into_iter().collect())).collect()
+    }
+
+    #[test]
+    fn service_without_process_id_belongs_to_the_only_process_of_its_program() {
+        let found = hosted("SearchIndexer.exe", &[("explorer.exe", 900), ("searchindexer.exe", 1_200)]);
+        assert_eq!(found, [(1, vec!["wsearch".to_owned()])]);
+    }
+
+    #[test]
+    fn ambiguous_or_earlier_processes_belong_to_no_service() {
+        assert!(hosted("SearchIndexer.exe", &[("SearchIndexer.exe", 1_200), ("SearchIndexer.exe", 9_000)]).is_empty());
+        assert!(hosted("SearchIndexer.exe", &[("SearchIndexer.exe", 500)]).is_empty());
+        assert!(hosted("svchost.exe", &[("svchost.exe", 1_200)]).is_empty());
+        assert!(hosted("", &[("SearchIndexer.exe", 1_200)]).is_empty());
+    }
 }
