@@ -134,7 +134,8 @@ impl Describer<'_, '_> {
                 Work::Disk(row) => Some(ShareName::Text(self.file_of(row))),
                 Work::Timer(driver) | Work::Device(driver) => Some(ShareName::Text(driver)),
                 Work::Unknown(cause) => Some(ShareName::Unknown(cause)),
-                Work::Running | Work::Ready | Work::Kernel => None,
+                Work::Kernel => Some(ShareName::Kernel),
+                Work::Running | Work::Ready => None,
             };
             let ns = step.end_ns.saturating_sub(step.start_ns);
             let pid = self.identities.pid_of(step.tid, step.start_ns);
