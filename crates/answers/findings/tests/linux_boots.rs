@@ -82,6 +82,7 @@ impl Machine {
             tid: None,
             end_tid: None,
             cpu_ns: None,
+            cpu_max_ns: None,
             event,
         });
         self

@@ -189,6 +189,7 @@ fn add_start(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
         timeout_ns: unit.start_timeout_ns.or(unit.timeout_ns).or(unit.job_timeout_ns),
         // The CPU time of other types includes what they did after their start.
         cpu_ns: unit.cpu_ns.filter(|&ns| ns >= 0 && unit.service_type == "oneshot"),
+        cpu_max_ns: unit.cpu_ns.filter(|&ns| ns >= 0),
         ..base_row(unit, command, assembly)
     };
     if unit.id.ends_with(".target")

@@ -155,6 +155,7 @@ pub fn hostile_trace(seed: u64) -> Trace {
             tid: None,
             end_tid: None,
             cpu_ns: values.optional_time(),
+            cpu_max_ns: values.optional_time(),
             event: StringId::EMPTY,
         });
         trace.device_operations.push(DeviceOperation {

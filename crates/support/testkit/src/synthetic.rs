@@ -172,6 +172,7 @@ pub fn service(trace: &mut Trace, name: &str, group: &str, times: (i64, Option<i
         tid: None,
         end_tid: None,
         cpu_ns: None,
+        cpu_max_ns: None,
         event,
     });
 }
@@ -327,6 +328,7 @@ pub fn service_stop(
         tid: None,
         end_tid: None,
         cpu_ns: None,
+        cpu_max_ns: None,
         event,
     });
 }

@@ -28,6 +28,8 @@ pub(super) struct UnitNode {
     pub(super) end_ns: i64,
     /// Processor time of a unit that runs once, ns, at most its duration on all processors; `None` if not known.
     pub(super) cpu_ns: Option<i64>,
+    /// Processor time of the unit with what it did after its start, ns; `None` if not known.
+    pub(super) cpu_max_ns: Option<i64>,
     pub(super) release: Release,
     /// Indices of the units whose ends it waited for.
     pub(super) predecessors: Vec<usize>,
@@ -117,6 +119,7 @@ impl UnitGraph {
                 start_ns,
                 end_ns,
                 cpu_ns: row.cpu_ns,
+                cpu_max_ns: row.cpu_max_ns,
                 release,
                 predecessors,
                 gap_ns: 0,
@@ -130,6 +133,7 @@ impl UnitGraph {
             start_ns: finished_ns,
             end_ns: finished_ns,
             cpu_ns: None,
+            cpu_max_ns: None,
             release: Release::Predecessors,
             predecessors,
             gap_ns: 0,

@@ -86,11 +86,13 @@ pub(crate) fn predict(trace: &Trace, transition: &Transition, changes: &[Change]
     if let Some(time) = ProcessorTime::new(trace, &graph, &effects.likely)
         && let Some(&(kernel_ns, change_ns)) = outcomes.first()
     {
-        let corrected_ns = kernel_ns.saturating_add(time.corrected(change_ns.saturating_sub(kernel_ns)));
+        let user_space_ns = time.corrected(change_ns.saturating_sub(kernel_ns));
+        let corrected_ns = kernel_ns.saturating_add(user_space_ns);
         if corrected_ns != change_ns {
             outcomes.insert(0, (kernel_ns, corrected_ns));
             assumptions.push(Assumption::OthersKeepProcessorTime);
         }
+        outcomes.push((kernel_ns, kernel_ns.saturating_add(time.least(user_space_ns))));
     }
     let predict = |measured_ns: i64, change_of: &dyn Fn(&(i64, i64)) -> i64| {
         let mut durations = outcomes.iter().map(|outcome| measured_ns.saturating_add(change_of(outcome)).max(0));

@@ -14,6 +14,9 @@ struct Share {
     removed_ns: f64,
     /// Processor time of everything else, ns; a lower bound without context switches.
     others_ns: f64,
+    /// The most processor time of everything else, ns: without context switches, all that units used until they were
+    /// asked.
+    others_max_ns: f64,
 }
 
 impl Share {
@@ -28,14 +31,31 @@ impl Share {
         let limit = |ns: f64, max_ns: f64| (ns / processors).clamp(0.0, max_ns);
         let removed_ns = limit(sum(true).unwrap_or(0.0), length_ns);
         let rest_ns = length_ns - removed_ns;
-        let others_ns = match cpu::usage(trace, &[start_ns, end_ns]).first() {
+        let (others_ns, others_max_ns) = match cpu::usage(trace, &[start_ns, end_ns]).first() {
             Some(usage) if !trace.context_switches.is_empty() && usage.unknown_ns == 0 => {
-                limit(usage.busy_ns as f64 - removed_ns * processors, rest_ns)
+                let others_ns = limit(usage.busy_ns as f64 - removed_ns * processors, rest_ns);
+                (others_ns, others_ns)
             }
-            _ => limit(sum(false)?, rest_ns),
+            _ => {
+                let others = graph.units().filter(|&(index, _)| !effect.removes(index));
+                let most = others.filter_map(|(_, node)| most_cpu_time(node, (start_ns, end_ns), processors));
+                let most = most.reduce(|a, b| a + b)?;
+                let others_ns = limit(sum(false).unwrap_or(0.0), rest_ns);
+                // Units that were asked long after the boot do not limit what they used in it.
+                (others_ns, if most / processors < rest_ns { limit(most, rest_ns).max(others_ns) } else { others_ns })
+            }
         };
-        Some(Self { length_ns, removed_ns, others_ns })
+        Some(Self { length_ns, removed_ns, others_ns, others_max_ns })
     }
+}
+
+/// Returns the most processor time that a unit used in an interval, ns.
+fn most_cpu_time(node: &UnitNode, (start_ns, end_ns): (i64, i64), processors: f64) -> Option<f64> {
+    let time_ns = end_ns.saturating_sub(node.start_ns.max(start_ns));
+    // A slice has the sum of its units.
+    let cpu_max_ns = node.cpu_max_ns.filter(|_| time_ns > 0 && !node.name.ends_with(".slice"));
+    let most = || Some((cpu_max_ns? as f64).min(time_ns as f64 * processors));
+    cpu_time(node, (start_ns, end_ns)).or_else(most)
 }
 
 /// Returns the processor time of a unit in an interval, ns, as if it used its time evenly.
@@ -88,6 +108,12 @@ impl ProcessorTime {
         // What the replay makes longer stays so.
         if change_ns < 0 { change_ns.max(shortest_ns) } else { change_ns }
     }
+
+    /// Limits a corrected change to what others leave if they used the most processor time, ns.
+    pub(super) fn least(&self, change_ns: i64) -> i64 {
+        let shortest_ns = rounded(self.boot.others_max_ns - self.boot.length_ns).min(0);
+        if change_ns < 0 { change_ns.max(shortest_ns) } else { change_ns }
+    }
 }
 
 #[cfg(test)]
@@ -95,7 +121,7 @@ mod tests {
     use super::*;
 
     fn time(removed_ns: f64, others_ns: f64) -> ProcessorTime {
-        let share = Share { length_ns: 10_000.0, removed_ns, others_ns };
+        let share = Share { length_ns: 10_000.0, removed_ns, others_ns, others_max_ns: others_ns + 1_000.0 };
         ProcessorTime { boot: share, removed: share }
     }
 
@@ -105,6 +131,8 @@ mod tests {
         assert_eq!(sleeps.corrected(-3_000), -3_000);
         assert_eq!(sleeps.corrected(-7_000), -4_000);
         assert_eq!(sleeps.corrected(500), 500);
+        assert_eq!(sleeps.least(-4_000), -3_000);
+        assert_eq!(sleeps.least(500), 500);
     }
 
     #[test]
@@ -118,7 +146,7 @@ mod tests {
         assert_eq!(idle.corrected(-9_000), -9_000);
         // It left no time.
         let mut alone = time(3_000.0, 7_000.0);
-        alone.removed = Share { length_ns: 3_000.0, removed_ns: 3_000.0, others_ns: 0.0 };
+        alone.removed = Share { length_ns: 3_000.0, removed_ns: 3_000.0, others_ns: 0.0, others_max_ns: 0.0 };
         assert_eq!(alone.corrected(0), -3_000);
     }
 }

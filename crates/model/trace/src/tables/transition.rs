@@ -65,6 +65,9 @@ table! {
         timeout_ns: Option<i64> as Duration,
         /// CPU time of a unit that runs once (`Type=oneshot`), ns; `None` for others or when not recorded.
         cpu_ns: Option<i64> as Duration,
+        /// CPU time of a unit until its properties were read, ns: its start and what it did after it; `None` when not
+        /// recorded.
+        cpu_max_ns: Option<i64> as Duration,
         /// Record that set the start, e.g. `Microsoft-Windows-Services/105`.
         event: StringId,
     }

@@ -321,6 +321,7 @@ fn random_traces_are_analyzed_without_panic() {
                 tid: None,
                 end_tid: None,
                 cpu_ns: None,
+                cpu_max_ns: None,
                 event: StringId::EMPTY,
             });
             trace.service_dependencies.push(ServiceDependency {
