@@ -1,19 +1,27 @@
 //! Waits that a recording does not show.
 //!
 //! A thread that waits for several others in turn is recorded as waiting only for those that were not ready when it
-//! asked. Without the slowest of them it would wait for the next one. The records of two managers show what they wait
+//! asked. Without the slowest of them it would wait for the next one. The records of three managers show what they wait
 //! for:
 //!
 //! * the service manager: the services of a load-order group before the next group, all automatic services before the
-//!   end of the automatic starts, and the declared dependencies of a service before its start;
+//!   end of the automatic starts, the declared dependencies of a service before its start, and at a shutdown, all stops
+//!   before the end of their phase;
 //! * the Plug and Play manager: a pended request before the next request to the device, and all pended requests before
-//!   the end of a phase of device initialization.
+//!   the end of a phase of device initialization;
+//! * the power manager: the requests to other devices that ended before a request to a device, and all requests before
+//!   the end of their phase.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{DependencyKind, DevicePhase, ServiceChange, ServiceTransition, StringId, Trace};
 
 use crate::edit::{Place, insert, places_of};
 use crate::graph::{Graph, Segment, SignalId, SignalSpan};
+use crate::model::ModelPhase;
+
+/// Maximum number of ends before a moment that are waited for, the latest first. Without some of them, the next ones
+/// count; of hundreds of devices, more than a few are not removed.
+const MAX_ENDS: usize = 8;
 
 /// A moment at which the service manager has waited for services.
 struct Barrier {
@@ -82,6 +90,65 @@ pub(crate) fn device_waits(
         waits.extend(ends.map(|&(_, end)| (end, completion)));
     }
     waits
+}
+
+/// Something that a manager started and waited for.
+#[derive(Clone, Copy)]
+struct Work {
+    start: Option<SignalId>,
+    end: SignalId,
+    start_ns: i64,
+    end_ns: i64,
+}
+
+/// Returns the waits for the stops of services before the end of the phase in which they stopped.
+pub(crate) fn stop_waits(trace: &Trace, services: &[SignalSpan], phases: &[ModelPhase]) -> Vec<ManagerWait> {
+    let stops = services.iter().filter_map(|span| {
+        let row = trace.service_transitions.get(span.row).filter(|row| row.kind == ServiceChange::Stop)?;
+        Some(Work { start: span.start, end: span.end?, start_ns: row.start_ns, end_ns: row.end_ns? })
+    });
+    let stops: Vec<Work> = stops.collect();
+    let waits_of = |phase: &ModelPhase| -> Vec<ManagerWait> {
+        let stopped = work_in(phase, &stops);
+        phase.end.into_iter().flat_map(|end| waits_before(end, i64::MAX, &stopped)).collect()
+    };
+    phases.iter().flat_map(waits_of).collect()
+}
+
+/// Returns the waits of the power manager of Windows.
+pub(crate) fn power_waits(trace: &Trace, requests: &[SignalSpan], phases: &[ModelPhase]) -> Vec<ManagerWait> {
+    let work = requests.iter().filter_map(|span| {
+        let row = trace.power_requests.get(span.row)?;
+        Some(Work { start: span.start, end: span.end?, start_ns: row.start_ns, end_ns: row.end_ns? })
+    });
+    let work: Vec<Work> = work.collect();
+    let mut waits = Vec::new();
+    for phase in phases {
+        let in_phase = work_in(phase, &work);
+        for request in &in_phase {
+            if let Some(start) = request.start {
+                waits.extend(waits_before(start, request.start_ns, &in_phase));
+            }
+        }
+        waits.extend(phase.end.into_iter().flat_map(|end| waits_before(end, i64::MAX, &in_phase)));
+    }
+    waits
+}
+
+/// Returns the work within a phase by the time of its end.
+fn work_in(phase: &ModelPhase, work: &[Work]) -> Vec<Work> {
+    let range = phase.phase.range;
+    let is_in_phase = |work: &Work| range.start_ns <= work.start_ns && work.end_ns <= range.end_ns;
+    let mut in_phase: Vec<Work> = work.iter().copied().filter(is_in_phase).collect();
+    in_phase.sort_by_key(|work| work.end_ns);
+    in_phase
+}
+
+/// Returns the waits before a signal, set at `time_ns`, for the last work that ended before. `work` is sorted by end.
+fn waits_before(signal: SignalId, time_ns: i64, work: &[Work]) -> impl Iterator<Item = ManagerWait> {
+    let ended = work.partition_point(|work| work.end_ns <= time_ns);
+    let last = work.iter().take(ended).rev().filter(move |work| work.end != signal).take(MAX_ENDS);
+    last.map(move |work| (signal, work.end))
 }
 
 /// Adds the waits to `graph`.

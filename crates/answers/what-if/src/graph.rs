@@ -110,6 +110,8 @@ pub struct SignalSpan {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
     pub processors: u32,
+    /// Speed of the processors, percent of the recorded computer's; `None` if it is the same.
+    pub processor_percent: Option<i64>,
     /// Time after which the next thread of equal priority runs, ns.
     pub quantum_ns: i64,
     /// Shared between graphs: a change copies only the tasks it edits.

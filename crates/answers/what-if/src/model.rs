@@ -3,10 +3,10 @@
 use hashbrown::HashMap;
 use onoff_blame::waits::{TransitionPhase, Waits, phases};
 use onoff_evidence::phase_name::SETTLING_PHASES;
-use onoff_trace::{ActivityKind, DevicePhase, ServiceChange, SystemKind, Trace, milestone};
+use onoff_trace::{ActivityKind, DevicePhase, PowerRequestScope, ServiceChange, SystemKind, Trace, milestone};
 use onoff_usage::idle::IdleMetric;
 
-use crate::barriers::{add_barriers, device_waits, service_waits};
+use crate::barriers::{add_barriers, device_waits, power_waits, service_waits, stop_waits};
 use crate::build::{Anchor, BuiltGraph, DriverWaits, build};
 use crate::graph::{AwakeClock, Graph, SignalId, SignalSpan};
 use crate::replay::{ExternalRule, Horizon, Machine, NEVER, Replay, replay};
@@ -131,6 +131,19 @@ impl<'w, 't> Model<'w, 't> {
             .filter(|(_, operation)| operation.pend_ns.is_some())
             .filter_map(|(row, operation)| Some((row, anchors.add(Some(operation.end_tid?), operation.end_ns?))))
             .collect();
+        let request_anchors: Vec<SpanAnchors> = trace
+            .power_requests
+            .iter()
+            .enumerate()
+            .filter(|(_, request)| {
+                trace.system.kind == SystemKind::Windows && request.scope == PowerRequestScope::Device
+            })
+            .map(|(row, request)| SpanAnchors {
+                row,
+                start: request.tid.map(|tid| anchors.add(Some(tid), request.start_ns)),
+                end: request.end_ns.map(|end_ns| boundary(&mut anchors, end_ns)),
+            })
+            .collect();
         let group_anchors: Vec<SpanAnchors> = trace
             .activities
             .iter()
@@ -165,6 +178,7 @@ impl<'w, 't> Model<'w, 't> {
             start: signal(start),
             end: end.map(signal),
         });
+        let phases: Vec<ModelPhase> = phases.collect();
         let (services, groups) = (spans(service_anchors), spans(group_anchors));
         let auto_start = auto_start.map(|(index, time_ns)| (signal(index), time_ns));
         let devices = spans(device_anchors);
@@ -174,11 +188,13 @@ impl<'w, 't> Model<'w, 't> {
             phase_ends.into_iter().map(|(phase, index)| (phase, signal(index))).collect();
         let mut waits_of_managers = service_waits(trace, &services, &groups, auto_start);
         waits_of_managers.extend(device_waits(trace, &graph, &devices, &completions, &device_phase_ends));
+        waits_of_managers.extend(stop_waits(trace, &services, &phases));
+        waits_of_managers.extend(power_waits(trace, &spans(request_anchors), &phases));
         add_barriers(&mut graph, waits_of_managers);
         Self {
             trace,
             waits,
-            phases: phases.collect(),
+            phases,
             services,
             devices,
             completions,

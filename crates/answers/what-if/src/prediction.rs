@@ -178,7 +178,7 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
         });
         // The change from the replay without it, so that the replay's own error cancels out.
         let predict = |measured_ns: i64, duration_of: &dyn Fn(&Outcome) -> Option<i64>| {
-            let durations = outcomes.iter().zip(&self.bases).map(|(outcome, base)| {
+            let durations = outcomes.iter().zip(self.bases_of(&graph)).map(|(outcome, base)| {
                 let change_ns = duration_of(outcome)?.saturating_sub(duration_of(base)?);
                 Some(measured_ns.saturating_add(change_ns).max(0))
             });
@@ -237,9 +237,15 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
     /// Returns the outcomes of all rules for a graph, in the order of [`Self::bases`].
     fn outcomes(&self, graph: &Graph, replay: &Replay, free: Option<&Replay>) -> Vec<Outcome> {
         let by_delay = self.outcome(graph, replay);
-        let by_time = self.outcome_by_time(graph, replay).unwrap_or_else(|| by_delay.clone());
+        let other = self.outcome_by_other_rule(graph, replay).unwrap_or_else(|| by_delay.clone());
         let free = free.map(|free| self.outcome(graph, free));
-        [by_delay, by_time].into_iter().chain(free).collect()
+        [by_delay, other].into_iter().chain(free).collect()
+    }
+
+    /// Returns the replay without a change for each of [`Self::outcomes`].
+    fn bases_of(&self, graph: &Graph) -> impl Iterator<Item = &Outcome> {
+        let other = if graph.processor_percent.is_some() { BY_DELAY } else { BY_TIME };
+        self.bases.get(BY_DELAY).into_iter().chain(self.bases.get(other)).chain(self.bases.iter().skip(BY_TIME + 1))
     }
 
     /// Returns when the phases ran in a replay.
@@ -260,11 +266,12 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
         Outcome { phases, total_ns }
     }
 
-    /// Replays a graph with external waits that end at their recorded times; `None` if the replay by the other rule,
-    /// `replay`, is the same.
-    fn outcome_by_time(&self, graph: &Graph, replay: &Replay) -> Option<Outcome> {
-        let replay_by_time = || self.model.replay(graph, ExternalRule::AbsoluteTime, &self.horizon);
-        replay.depends_on_rule.then(|| self.outcome(graph, &replay_by_time()))
+    /// Replays a graph with external waits that end at their recorded times, or scale with the processors' speed if it
+    /// changes; `None` if the replay with waits as long as recorded, `replay`, is the same.
+    fn outcome_by_other_rule(&self, graph: &Graph, replay: &Replay) -> Option<Outcome> {
+        let scaled = graph.processor_percent.map(|percent| ExternalRule::Scaled { percent });
+        let rule = scaled.unwrap_or(ExternalRule::AbsoluteTime);
+        replay.depends_on_rule.then(|| self.outcome(graph, &self.model.replay(graph, rule, &self.horizon)))
     }
 
     /// Returns why nothing can be predicted.
@@ -288,7 +295,7 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
     pub(crate) fn durations(&self, graph: &Graph, delay: &Replay) -> Option<Durations> {
         let by_delay = self.outcome(graph, delay);
         let ns = self.predicted_from(&by_delay, BY_DELAY)?;
-        let by_time = self.outcome_by_time(graph, delay).unwrap_or(by_delay);
+        let by_time = self.outcome_by_other_rule(graph, delay).unwrap_or(by_delay);
         Some([ns, self.predicted_from(&by_time, BY_TIME)?])
     }
 

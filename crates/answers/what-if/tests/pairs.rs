@@ -167,6 +167,25 @@ fn removed_driver() {
 }
 
 #[test]
+fn driver_that_interrupts_the_logon() {
+    let storm = |call_ms: f64| {
+        let name = "GigaLan";
+        boot_with(&format!(
+            "{}[logon]\nwork = [\"cpu 60ms\", \"times 300: cpu 2ms; dpc {call_ms}ms {name}.sys\", \"cpu 40ms\"]\n",
+            driver(name, "start = \"8ms\"")
+        ))
+    };
+    let pair = pair("DPCs of 8 ms, 2.4 s of the logon", &storm(8.0), &storm(0.01), &[without("gigalan.sys")]);
+    assert_close("interrupts", &pair);
+    // Interrupts of a thread that nobody waits for cost nothing.
+    let aside = "[logon]\nwork = [\"cpu 60ms\", \"signal logon\", \"cpu 40ms\"]\n[[process]]\nimage = \"\\\\Windows\\\\aside.exe\"\n\
+                 on = \"logon\"\n[[process.thread]]\npriority = 4\nwork = [\"times 60: cpu 2ms; dpc 8ms GigaLan.sys\"]\n";
+    let trace = simulate(&boot_with(&(driver("GigaLan", "start = \"8ms\"") + aside)));
+    let saving = ask(&trace, &[without("GigaLan")]).unwrap().saving.unwrap();
+    assert!(saving.ns < 100 * MS, "{saving:?}");
+}
+
+#[test]
 fn pended_driver() {
     // The other drivers need 2.0 s meanwhile, so pending 3.5 s saves 2.0 s.
     let slow = boot_with(&format!(

@@ -11,7 +11,7 @@ use onoff_trace::{StringId, Trace};
 use super::culprits::is_system_component_name;
 use super::disks::Disks;
 use super::ledger::{Attribution, Ledger, Part, Subject, SubjectId};
-use super::processors::{Gaps, for_each_assignment, routine_times};
+use super::processors::{Gaps, RoutineTime, for_each_assignment, routine_times};
 use super::subject_resolver::{SubjectResolver, ThreadSubject, is_kernel};
 use crate::waits::{RawStep, UnknownCause, Waits, WalkResult, Work, threads_of};
 use onoff_evidence::Certainty;
@@ -179,15 +179,7 @@ impl<'t> PathDivider<'t> {
         }
         let mut done_ns = part.start_ns;
         for routine in routine_times(self.trace, cpu, part.start_ns, part.end_ns) {
-            let path = if routine.name == StringId::EMPTY {
-                waits.modules().path_at(0, routine.routine, routine.start_ns).unwrap_or_default()
-            } else {
-                routine.name
-            };
-            // Kernel routines keep the time and expire timers on behalf of whatever runs.
-            if path == StringId::EMPTY || is_kernel(self.trace.text(path)) || is_kernel_routine(self.trace.text(path)) {
-                continue;
-            }
+            let Some(path) = driver_of(self.trace, waits, &routine) else { continue };
             parts.push(Part { start_ns: done_ns, end_ns: routine.start_ns, ..part });
             let attribution = Attribution::Subject(resolver.driver(path));
             parts.push(Part {
@@ -419,6 +411,17 @@ fn share(length: i64, index: i64, count: i64) -> i64 {
 fn lost_part(start_ns: i64, end_ns: i64) -> Part {
     let attribution = Attribution::Unattributed(UnknownReason::EventsLost);
     Part { start_ns, end_ns, attribution, action: AccountAction::Nothing, certainty: Certainty::Missing }
+}
+
+/// Returns the file or name of the driver whose routine ran. Kernel routines belong to no driver: they keep the time and
+/// expire timers on behalf of whatever runs.
+pub(super) fn driver_of(trace: &Trace, waits: &Waits<'_>, routine: &RoutineTime) -> Option<StringId> {
+    let path = match routine.name {
+        StringId::EMPTY => waits.modules().path_at(0, routine.routine, routine.start_ns)?,
+        name => name,
+    };
+    let name = trace.text(path);
+    (path != StringId::EMPTY && !is_kernel(name) && !is_kernel_routine(name)).then_some(path)
 }
 
 /// Linux softirqs that belong to the kernel itself.

@@ -4,6 +4,8 @@ use hashbrown::HashMap;
 use onoff_evidence::account_model::AccountSubjectKind;
 use onoff_trace::{StringId, Trace};
 
+use super::path::driver_of;
+use super::processors::routine_times;
 use super::subject_resolver::SubjectResolver;
 use crate::waits::Waits;
 
@@ -35,6 +37,18 @@ pub struct WorkSubject {
     pub is_waited_for: bool,
     /// True for a kernel thread that works on behalf of whatever waits for it.
     pub is_kernel: bool,
+}
+
+/// A time in which a driver's interrupt routine ran instead of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interruption {
+    /// The driver, an index for [`ThreadWork::subject`].
+    pub driver: u32,
+    /// The thread on the processor.
+    pub tid: u32,
+    pub start_ns: i64,
+    /// Time in the routine, ns.
+    pub ns: i64,
 }
 
 /// A subject as named in accounts.
@@ -89,6 +103,41 @@ impl<'w, 't> ThreadWork<'w, 't> {
     /// Returns the subject of the driver in a file.
     pub fn driver(&mut self, file: StringId) -> u32 {
         self.resolver.driver(file)
+    }
+
+    /// Returns the times in which interrupts and DPCs of drivers kept a thread from its work, without nested ones.
+    pub fn interruptions(&mut self) -> Vec<Interruption> {
+        let trace = self.waits.trace();
+        let mut last_cpu = None;
+        for chunk in trace.interrupts.chunks() {
+            last_cpu = last_cpu.max(chunk.cpu.iter().copied().max());
+        }
+        let Some(last_cpu) = last_cpu else { return Vec::new() };
+        // The routines of each processor, last first, so that passed ones can be removed.
+        let mut pending: Vec<Vec<Interruption>> = (0..=last_cpu)
+            .map(|cpu| {
+                let routines = routine_times(trace, cpu, i64::MIN, i64::MAX);
+                let with_driver = routines.into_iter().rev().filter_map(|routine| {
+                    let driver = self.resolver.driver(driver_of(trace, self.waits, &routine)?);
+                    let ns = routine.end_ns.saturating_sub(routine.start_ns);
+                    Some(Interruption { driver, tid: 0, start_ns: routine.start_ns, ns })
+                });
+                with_driver.collect()
+            })
+            .collect();
+        let mut found = Vec::new();
+        for chunk in trace.context_switches.chunks() {
+            let rows = chunk.time_ns.iter().zip(&chunk.cpu).zip(&chunk.old_tid);
+            for ((&time_ns, &cpu), &tid) in rows {
+                let Some(routines) = pending.get_mut(usize::from(cpu)) else { continue };
+                while let Some(interruption) = routines.pop_if(|routine| routine.start_ns < time_ns) {
+                    if tid != 0 {
+                        found.push(Interruption { tid, ..interruption });
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// Returns the row of the process of thread `tid` at `time_ns`.

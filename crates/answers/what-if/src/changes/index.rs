@@ -1,7 +1,7 @@
 //! An index of the subjects that each thread worked for, so that a change looks only at the threads it concerns.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_blame::account::ThreadWork;
+use onoff_blame::account::{Interruption, ThreadWork};
 
 use crate::graph::{Action, ExternalWait, Segment, TimedSegment};
 use crate::model::Model;
@@ -22,6 +22,8 @@ pub(super) struct WorkIndex {
     /// Work of each subject, ns.
     pub(super) work_ns: HashMap<u32, i64>,
     threads: HashMap<u32, ThreadSubjects>,
+    /// Interruptions of each thread by drivers, by time.
+    interruptions: HashMap<u32, Vec<Interruption>>,
 }
 
 impl WorkIndex {
@@ -56,7 +58,30 @@ impl WorkIndex {
                 }
             }
         }
+        for interruption in work.interruptions() {
+            let sum = index.work_ns.entry(interruption.driver).or_default();
+            *sum = sum.saturating_add(interruption.ns);
+            index.interruptions.entry(interruption.tid).or_default().push(interruption);
+        }
+        for interruptions in index.interruptions.values_mut() {
+            interruptions.sort_unstable_by_key(|interruption| interruption.start_ns);
+        }
         index
+    }
+
+    /// True if one of the drivers interrupted the thread.
+    pub(super) fn interrupted(&self, tid: u32, drivers: &HashSet<u32>) -> bool {
+        let interruptions = self.interruptions.get(&tid);
+        interruptions.is_some_and(|list| list.iter().any(|interruption| drivers.contains(&interruption.driver)))
+    }
+
+    /// Returns for how long drivers interrupted a thread from `start_ns` to `end_ns`, ns.
+    pub(super) fn interrupted_ns(&self, tid: u32, (start_ns, end_ns): (i64, i64), drivers: &HashSet<u32>) -> i64 {
+        let all = self.interruptions.get(&tid).map_or(&[][..], Vec::as_slice);
+        let first = all.partition_point(|interruption| interruption.start_ns < start_ns);
+        let later = all.iter().skip(first).take_while(|interruption| interruption.start_ns < end_ns);
+        let of_drivers = later.filter(|interruption| drivers.contains(&interruption.driver));
+        of_drivers.map(|interruption| interruption.ns).fold(0, i64::saturating_add)
     }
 
     /// True if the thread worked for one of the subjects or in one of the processes.

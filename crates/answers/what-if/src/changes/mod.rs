@@ -141,6 +141,8 @@ impl<'m, 'w, 't> Changes<'m, 'w, 't> {
                 }
                 &Change::ProcessorSpeed { percent } => {
                     let percent = speed(percent)?;
+                    graph.processor_percent =
+                        Some(graph.processor_percent.unwrap_or(100).saturating_mul(percent) / 100);
                     for timed in graph.tasks.iter_mut().flat_map(|task| &mut Arc::make_mut(task).segments) {
                         if let Segment::Run { cpu_ns, .. } = &mut timed.segment {
                             *cpu_ns = cpu_ns.saturating_mul(100) / percent;

@@ -13,7 +13,8 @@ use crate::graph::{Action, Graph, Segment, SignalId, Task, TimedSegment};
 const MAX_KERNEL_WORK_NS: i64 = 20_000_000;
 
 impl Changes<'_, '_, '_> {
-    /// Removes the segments of subjects and of the processes that they created. What waits for them passes at once.
+    /// Removes the segments of subjects and of the processes that they created, and the time in which drivers interrupted
+    /// others. What waits for them passes at once.
     /// Returns the recorded length of what was removed, ns.
     pub(super) fn without(&mut self, graph: &mut Graph, names: &[&str]) -> Result<i64, ChangeError> {
         if let Some(name) = names.iter().find(|name| onoff_blame::account::is_system_component_name(name)) {
@@ -34,18 +35,19 @@ impl Changes<'_, '_, '_> {
                 continue;
             }
             let is_concerned = index.concerns(tid, &matched, &removed_processes);
-            if !is_concerned && !index.waits_for(tid, &matched) {
+            let is_interrupted = index.interrupted(tid, &matched);
+            if !is_concerned && !is_interrupted && !index.waits_for(tid, &matched) {
                 continue;
             }
             let mut kept = Vec::with_capacity(task.segments.len());
-            for (index, &timed) in task.segments.iter().enumerate() {
+            for (position, &timed) in task.segments.iter().enumerate() {
                 let is_removed = match timed.segment {
                     Segment::Act(Action::Issue(_)) | Segment::Run { .. } => {
                         is_concerned && self.is_removed(tid, timed.recorded_ns, &matched, &removed_processes)
                     }
                     Segment::Act(Action::Signal(_)) | Segment::ActLater(_) => false,
                     // A thread without work still waits for its creation.
-                    _ if index == 0 => false,
+                    _ if position == 0 => false,
                     Segment::Delay(_) | Segment::Timer(_) | Segment::External(_)
                         if self.waits_for_driver(tid, &timed, &matched) =>
                     {
@@ -66,10 +68,19 @@ impl Changes<'_, '_, '_> {
                     _ => is_concerned && self.is_removed(tid, timed.recorded_ns, &matched, &removed_processes),
                 };
                 if !is_removed {
-                    kept.push(timed);
+                    kept.push(match timed.segment {
+                        Segment::Run { cpu_ns, priority } if is_interrupted => {
+                            let interval = (timed.recorded_ns, timed.recorded_ns.saturating_add(cpu_ns));
+                            let driver_ns = index.interrupted_ns(tid, interval, &matched).min(cpu_ns);
+                            removed_ns = removed_ns.saturating_add(driver_ns);
+                            let segment = Segment::Run { cpu_ns: cpu_ns.saturating_sub(driver_ns), priority };
+                            TimedSegment { segment, ..timed }
+                        }
+                        _ => timed,
+                    });
                     continue;
                 }
-                let end_ns = task.segments.get(index + 1).map_or(timed.recorded_ns, |next| next.recorded_ns);
+                let end_ns = task.segments.get(position + 1).map_or(timed.recorded_ns, |next| next.recorded_ns);
                 let length_ns = match timed.segment {
                     Segment::Run { cpu_ns, .. } => cpu_ns,
                     _ => end_ns.saturating_sub(timed.recorded_ns).max(0),
@@ -83,7 +94,7 @@ impl Changes<'_, '_, '_> {
                     dropped_requests.insert(request);
                 }
             }
-            if kept.len() != task.segments.len() || is_concerned {
+            if kept.len() != task.segments.len() || is_concerned || is_interrupted {
                 *shared = Arc::new(Task { tid, segments: kept });
             }
         }

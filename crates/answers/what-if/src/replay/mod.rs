@@ -36,6 +36,8 @@ pub enum ExternalRule {
     Delay,
     /// They end at the recorded time.
     AbsoluteTime,
+    /// They scale with the processors' speed, percent, because work that was not recorded ends them.
+    Scaled { percent: i64 },
 }
 
 /// What a replay has to reach. It ends afterwards.
@@ -71,7 +73,7 @@ pub struct Replay {
     pub cpu_loads: Vec<(i64, i64)>,
     /// Intervals in which a disk worked at normal priority, with the disk's index.
     pub disk_loads: Vec<(u32, i64, i64)>,
-    /// True if a wait would have ended at another time by the other [`ExternalRule`]. If not, a replay by that rule is
+    /// True if a wait would have ended at another time by another [`ExternalRule`]. If not, a replay by that rule is
     /// the same.
     pub depends_on_rule: bool,
     pub log: ReplayLog,
@@ -346,10 +348,14 @@ impl Simulation<'_> {
                 Segment::External(wait) => {
                     let Some(wait) = graph.external_waits.get(wait as usize) else { continue };
                     let delayed_ns = self.now_ns.saturating_add(wait.delay_ns);
-                    self.replay.depends_on_rule |= delayed_ns != wait.until_ns;
+                    let is_scaled = graph.processor_percent.is_some();
+                    self.replay.depends_on_rule |= is_scaled || delayed_ns != wait.until_ns;
                     let time_ns = match self.machine.external_waits {
                         ExternalRule::Delay => delayed_ns,
                         ExternalRule::AbsoluteTime => wait.until_ns,
+                        ExternalRule::Scaled { percent } => {
+                            self.now_ns.saturating_add(wait.delay_ns.saturating_mul(100) / percent.max(1))
+                        }
                     };
                     if self.wait_until(index, time_ns) {
                         return;
