@@ -98,12 +98,17 @@ impl<'w, 't> CostPredictions<'w, 't> {
             }
         };
         for finding in predictable.into_iter().take(MAX_PREDICTED) {
-            let Some((changes, prediction)) = predict_first(&mut predictor, changes(finding)) else { continue };
+            let Some(((changes, prediction), useless)) = predict_best(&mut predictor, changes(finding)) else {
+                continue;
+            };
             match (prediction.no_prediction, prediction.saving) {
                 (Some(NoPrediction::IdentityFailed | NoPrediction::PathUnknown), _) => {
                     return Outlook::unknown(&prediction.reason().unwrap_or_default());
                 }
                 (None, Some(saving)) if is_reliable(finding, &changes, saving, &prediction) => {
+                    for (changes, prediction) in useless.iter().rev() {
+                        finding.evidence.splice(0..0, replayed(changes, prediction));
+                    }
                     set_cost(finding, &changes, saving, &prediction);
                     if let Some(other) = parallel(finding).filter(|_| is_shadowed(finding)) {
                         let both = [changes.as_slice(), &[Change::Without { name: other.clone() }]].concat();
@@ -146,14 +151,24 @@ impl Outlook {
     }
 }
 
-/// Predicts the first alternative that is possible. A part of the system, for example, cannot be removed.
-fn predict_first(
+/// A prediction of one alternative.
+type Alternative = (Vec<Change>, Prediction);
+
+/// Predicts alternatives up to the first that saves something. Returns it, or the first that is possible if none does (a
+/// part of the system, for example, cannot be removed), and those that save nothing before it.
+fn predict_best(
     predictor: &mut Predictor<'_, '_, '_>,
     alternatives: Vec<Vec<Change>>,
-) -> Option<(Vec<Change>, Prediction)> {
-    alternatives
-        .into_iter()
-        .find_map(|changes| predictor.predict_duration(&changes).ok().map(|prediction| (changes, prediction)))
+) -> Option<(Alternative, Vec<Alternative>)> {
+    let mut useless = Vec::new();
+    for changes in alternatives {
+        let Ok(prediction) = predictor.predict_duration(&changes) else { continue };
+        if prediction.saving.is_some_and(|saving| saving.ns >= NOISE_NS) {
+            return Some(((changes, prediction), useless));
+        }
+        useless.push((changes, prediction));
+    }
+    (!useless.is_empty()).then(|| (useless.swap_remove(0), Vec::new()))
 }
 
 /// Returns the changes that a finding's advice amounts to, best first; empty if no change of the model does.
@@ -168,8 +183,6 @@ fn changes(finding: &RuleFinding) -> Vec<Vec<Change>> {
     }
     let without = || names.iter().map(|name| Change::Without { name: name.clone() }).collect();
     match (finding.code, finding.subject.kind) {
-        // A replay does not know which thread a DPC delayed.
-        ("boot/long-dpc" | "suspend/long-dpc", _) => Vec::new(),
         ("boot/driver-start-not-pended" | "boot/driver-enumeration-not-pended", _) => {
             vec![vec![Change::Pend { driver: name() }], without()]
         }
@@ -196,11 +209,14 @@ fn set_cost(finding: &mut RuleFinding, changes: &[Change], saving: PredictedDura
     finding.cost_max_ns = Some(at_least_zero(saving.max_ns));
     finding.cost_basis = CostBasis::Predicted;
     finding.changes = changes.to_vec();
-    if let Some(predicted) = prediction.predicted {
-        let duration = range(predicted);
-        let text = format!("replayed {}: {duration} instead of {}", phrase(changes), time(prediction.measured_ns));
-        finding.evidence.insert(0, FindingEvidence { time_ns: None, text });
-    }
+    finding.evidence.splice(0..0, replayed(changes, prediction));
+}
+
+/// Describes a prediction as evidence; `None` if nothing is predicted.
+fn replayed(changes: &[Change], prediction: &Prediction) -> Option<FindingEvidence> {
+    let duration = range(prediction.predicted?);
+    let text = format!("replayed {}: {duration} instead of {}", phrase(changes), time(prediction.measured_ns));
+    Some(FindingEvidence { time_ns: None, text })
 }
 
 /// True if a prediction can replace the measured time of a finding.
