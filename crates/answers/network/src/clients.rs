@@ -38,6 +38,67 @@ impl Traffic<'_> {
     }
 }
 
+impl Traffic<'_> {
+    /// True if a telephone, switch or access point fetched its configuration or firmware: it does not identify itself
+    /// as a network boot client, and its files or its vendor class are of such a device.
+    pub(super) fn is_device_configuration(&self) -> bool {
+        let requests = || self.dhcp.iter().filter(|message| message.kind.is_from_client());
+        let is_boot_client = self.dhcp.iter().any(|message| message.is_network_boot())
+            || requests().any(|message| message.user_class.contains("iPXE"))
+            || self.connections.iter().any(|connection| super::http::is_boot(connection));
+        if is_boot_client || self.transfers.is_empty() {
+            return false;
+        }
+        let names = || self.transfers.iter().map(|transfer| file_name(&transfer.file));
+        let has_device_class = requests().any(|message| is_device_class(&message.vendor_class));
+        let has_class = requests().any(|message| !message.vendor_class.is_empty());
+        has_device_class
+            || names().any(|name| is_device_file(&name))
+            || (has_class && names().all(|name| is_text(&name)))
+    }
+}
+
+/// Returns the last part of a path in lower case.
+fn file_name(path: &str) -> String {
+    path.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// True for the vendor class (DHCP option 60) of a telephone, switch or access point.
+fn is_device_class(class: &str) -> bool {
+    const DEVICES: [&str; 14] = [
+        "ip phone",
+        "phone",
+        "polycom",
+        "yealink",
+        "snom",
+        "grandstream",
+        "aastra",
+        "avaya",
+        "mitel",
+        "gigaset",
+        "fanvil",
+        "ms-uc-client",
+        "cisco ap",
+        "docsis",
+    ];
+    let class = class.to_ascii_lowercase();
+    DEVICES.iter().any(|device| class.contains(device))
+}
+
+/// True for the names of configuration files that only telephones and network devices request.
+fn is_device_file(name: &str) -> bool {
+    let has_beginning = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+    let has_ending = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    has_ending(&[".cnf.xml", ".tlv", "-confg", ".loads", ".sbn", ".cnf.xml.sgn"])
+        || has_beginning(&["xmldefault", "network-confg", "cisconet.cfg", "router-confg", "ciscortr.cfg"])
+        || (has_ending(&[".cfg", ".xml"]) && has_beginning(&["y0000000", "000000000000", "sep", "cfg000b82", "spa"]))
+}
+
+/// True for the name of a text.
+fn is_text(name: &str) -> bool {
+    [".cfg", ".conf", ".cnf", ".xml", ".txt", ".ini", "confg"].iter().any(|ending| name.ends_with(ending))
+}
+
 /// Groups the traffic by client.
 pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
     let mut stations: HashMap<IpAddr, MacAddress> = HashMap::new();

@@ -60,6 +60,21 @@ pub struct DhcpExchange {
     pub messages: Vec<DhcpStep>,
 }
 
+impl DhcpExchange {
+    /// True if the server refused the requested address.
+    pub(super) fn is_refused(&self) -> bool {
+        self.messages.last().is_some_and(|message| message.kind == DhcpKind::Nak)
+    }
+
+    /// True if the client requested the address of an offer that is not in the capture.
+    pub(super) fn lacks_offer(&self) -> bool {
+        let is_first_request = |kind| matches!(kind, DhcpKind::Discover | DhcpKind::Solicit);
+        self.offer_delay_ns.is_none()
+            && self.request_attempts > 0
+            && self.messages.first().is_some_and(|message| is_first_request(message.kind) && !message.inferred)
+    }
+}
+
 /// Client software that sends DHCP messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

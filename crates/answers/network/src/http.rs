@@ -61,6 +61,7 @@ fn download(connection: &Connection, number: usize, request: &HttpRequest, link:
         announced_bytes: request.announced_bytes,
         bytes_per_s: body_ns.filter(|&ns| ns > 0).map(|ns| request.body_bytes as f64 * 1e9 / ns as f64),
         complete: request.complete,
+        program: request.program,
         zero_windows: connection.zero_windows,
         zero_window_ns: connection.zero_window_ns,
         repeated_segments: connection.retransmitted_segments,

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod attempts;
 mod clients;
 pub mod dhcp;
 pub mod findings;
@@ -22,16 +23,14 @@ use onoff_netboot::{Capture, MacAddress};
 use onoff_trace::utc::CivilTime;
 use thiserror::Error;
 
+use attempts::Successor;
 use clients::{Key, Traffic};
 use dhcp::{DhcpExchange, Stack};
 use http::Download;
 use link::LinkIndex;
 use onoff_evidence::rule::Rule;
-use report::{CaptureFileSummary, CaptureSummary, FileTransfer, NetbootReport, NetworkBoot};
+use report::{CaptureFileSummary, CaptureSummary, FileRole, FileTransfer, NetbootReport, NetworkBoot};
 use round_trip::ShortestResponses;
-
-/// SMB port.
-const FILE_SERVER_PORT: u16 = 445;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetbootOptions {
@@ -76,16 +75,21 @@ pub struct NoNetboot {
 pub fn analyze(capture: &Capture, options: &NetbootOptions) -> Result<NetbootReport, NoNetboot> {
     let mut boots = Vec::new();
     let mut others = Vec::new();
+    let mut devices = 0_usize;
     let link = LinkIndex::new(capture);
     for (key, traffic) in clients::clients(capture) {
         if !traffic.is_network_boot() {
             continue;
         }
+        if traffic.is_device_configuration() {
+            devices += 1;
+            continue;
+        }
         let client_boots = split_boots(traffic);
         let starts: Vec<i64> = client_boots.iter().map(|(start_ns, _)| *start_ns).collect();
         for (number, (_, traffic)) in client_boots.iter().enumerate() {
-            let end_ns = starts.get(number + 1).copied().unwrap_or(capture.duration_ns);
-            let boot = network_boot((capture, &link), key, traffic, (options, end_ns));
+            let next_boot_ns = starts.get(number + 1).copied();
+            let boot = network_boot((capture, &link), key, traffic, options, next_boot_ns);
             if options.client.is_none_or(|filter| matches_client(&boot, filter)) {
                 boots.push(boot);
             } else {
@@ -103,7 +107,8 @@ pub fn analyze(capture: &Capture, options: &NetbootOptions) -> Result<NetbootRep
                 String::new()
             } else {
                 format!("; other clients that booted: {}", names.join(", "))
-            } + &uploads(capture),
+            } + &uploads(capture)
+                + &device_note(devices),
         });
     }
     boots.sort_by_key(|boot| boot.start_ns);
@@ -121,6 +126,15 @@ fn uploads(capture: &Capture) -> String {
         0 => String::new(),
         1 => "; 1 of the transfers is an upload".to_owned(),
         uploads => format!("; {uploads} of the transfers are uploads"),
+    }
+}
+
+/// Describes devices that only fetched a configuration as a phrase that continues a sentence; empty if there are none.
+fn device_note(devices: usize) -> String {
+    match devices {
+        0 => String::new(),
+        1 => "; 1 telephone or network device fetched its configuration".to_owned(),
+        devices => format!("; {devices} telephones or network devices fetched their configuration"),
     }
 }
 
@@ -162,7 +176,7 @@ fn summary(capture: &Capture) -> CaptureSummary {
 }
 
 /// Splits the traffic of one client into boots: a new boot starts when firmware sends DHCP after an operating system
-/// did.
+/// did, or after a boot had loaded everything and had time to start it.
 fn split_boots(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     let loading_ns = first_load_ns(&traffic);
     let mut boot_starts: Vec<i64> = Vec::new();
@@ -170,7 +184,9 @@ fn split_boots(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     for start in dhcp::dialogue_starts(&traffic.dhcp, loading_ns) {
         match start.stack {
             Stack::OperatingSystem => has_system = true,
-            Stack::Firmware if has_system && start.is_boot_client => {
+            Stack::Firmware
+                if start.is_boot_client && (has_system || has_booted(&traffic, boot_starts.last(), start.start_ns)) =>
+            {
                 has_system = false;
                 boot_starts.push(start.start_ns);
             }
@@ -192,6 +208,29 @@ fn split_boots(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     std::iter::once(i64::MIN).chain(boot_starts).zip(boots).collect()
 }
 
+/// True if a boot that started at `boot_ns` had loaded a kernel or ramdisk some time before `restart_ns`, so that the
+/// computer was reset and did not just return to its firmware.
+fn has_booted(traffic: &Traffic<'_>, boot_ns: Option<&i64>, restart_ns: i64) -> bool {
+    /// Minimum time in which a started kernel resets the computer, ns.
+    const MIN_KERNEL_NS: i64 = 5_000_000_000;
+    /// Minimum time after any program, ns; firmware and loaders show their messages for less.
+    const MIN_PROGRAM_NS: i64 = 120_000_000_000;
+    let boot_ns = boot_ns.copied().unwrap_or(i64::MIN);
+    let files = traffic.transfers.iter().filter(|transfer| !transfer.write && !transfer.started_before_capture);
+    let loads = files.filter_map(|transfer| Some((transfer.complete_ns?, transfer.file.as_str())));
+    let requests = traffic.connections.iter().flat_map(|connection| &connection.requests);
+    let downloads = requests
+        .filter(|request| request.complete && request.status.is_some_and(|status| status < 400))
+        .filter_map(|request| Some((request.last_byte_ns?, request.target.as_str())));
+    let last = loads.chain(downloads).filter(|(end_ns, _)| (boot_ns..restart_ns).contains(end_ns));
+    let Some((end_ns, name)) = last.max_by_key(|(end_ns, _)| *end_ns) else { return false };
+    let waited_ns = restart_ns.saturating_sub(end_ns);
+    match transfers::role(name, None, false) {
+        FileRole::Kernel | FileRole::Ramdisk => waited_ns >= MIN_KERNEL_NS,
+        _ => waited_ns >= MIN_PROGRAM_NS,
+    }
+}
+
 /// Returns the time of the client's first file request. Every download after a boot request counts as part of the boot,
 /// because TLS hides the user agent and not every boot program is known by name.
 fn first_load_ns(traffic: &Traffic<'_>) -> Option<i64> {
@@ -209,8 +248,11 @@ fn network_boot(
     (capture, link): (&Capture, &LinkIndex<'_>),
     key: Key,
     traffic: &Traffic<'_>,
-    (options, next_boot_ns): (&NetbootOptions, i64),
+    options: &NetbootOptions,
+    next_boot_ns: Option<i64>,
 ) -> NetworkBoot {
+    let has_next_boot = next_boot_ns.is_some();
+    let next_boot_ns = next_boot_ns.unwrap_or(capture.duration_ns);
     let loading_ns = first_load_ns(traffic);
     let mut dhcp = dhcp::exchanges(&traffic.dhcp, link, loading_ns);
     let starts: Vec<i64> = dhcp
@@ -231,7 +273,8 @@ fn network_boot(
     let file_server_ns = traffic
         .connections
         .iter()
-        .filter(|connection| connection.server.port() == FILE_SERVER_PORT)
+        .filter(|connection| connection.storage().is_some() && connection.server_bytes > 0)
+        .filter(|connection| loading_ns.is_none_or(|loading_ns| connection.first_ns > loading_ns))
         .map(|connection| connection.first_ns)
         .min();
     let system_ns = dhcp
@@ -259,16 +302,19 @@ fn network_boot(
     let shortest = ShortestResponses::new((capture, link), &client, &traffic.transfers, &boot_connections);
     let round_trip_at_most_ns = shortest.round_trip_at_most_ns();
     let fitted = transfers::join(&mut files, models, round_trip_at_most_ns);
-    let outcome = outcome::outcome(&outcome::Evidence {
+    let (outcome, attempts) = outcome::outcome(&outcome::Evidence {
         capture,
         link,
-        traffic,
+        messages: &traffic.dhcp,
+        transfers: &traffic.transfers,
+        connections: &traffic.connections,
         client: &client,
         dhcp: &dhcp,
         files: &files,
         downloads: &downloads,
         system_ns,
         until_ns: next_boot_ns,
+        successor: if has_next_boot { Successor::Boot } else { Successor::None },
     });
     let mut boot = NetworkBoot {
         stages: stages::stages(start_ns, end_ns, &dhcp, (&files, &downloads), file_server_ns),
@@ -278,6 +324,7 @@ fn network_boot(
         duration_ns: end_ns.saturating_sub(start_ns),
         end_rule,
         outcome,
+        attempts,
         capture_side: shortest.side(),
         max_round_trip_ns: round_trip_at_most_ns,
         total: transfers::total(&files),

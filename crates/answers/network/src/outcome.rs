@@ -2,18 +2,30 @@
 
 mod addresses;
 mod codes;
+mod direction;
 mod files;
+mod http;
+mod storage;
+mod transfer;
 
 use onoff_netboot::Capture;
 use onoff_netboot::dhcp::DhcpKind;
 use onoff_netboot::transfer::Outcome as TransferOutcome;
 
-use super::clients::Traffic;
+use std::net::SocketAddr;
+
+use onoff_netboot::capture::UndeliveredPacket;
+use onoff_netboot::connection::Connection;
+use onoff_netboot::dhcp::DhcpMessage;
+use onoff_netboot::transfer::Transfer;
+
+use super::attempts::{self, Successor};
 use super::dhcp::{DhcpExchange, Stack};
 use super::link::LinkIndex;
 use super::report::Download;
-pub use super::report::{BootOutcome, ErrorCode, Reason, Verdict};
+pub use super::report::{BootAttempt, BootOutcome, ErrorCode, Reason, Verdict};
 use super::report::{Client, FileRole, FileTransfer, StageKind};
+pub(super) use files::is_received;
 
 /// The boot attempt is over after this much silence, in ns. EDK II waits 4 s for a TFTP response before it repeats the
 /// request.
@@ -21,19 +33,24 @@ const MAX_SILENCE_NS: i64 = 5_000_000_000;
 /// Minimum number of loads of the boot program, without anything after it, that count as a loop.
 const MIN_LOOP_LOADS: u64 = 3;
 
-/// Input for the verdict.
+/// Input for the verdict: a boot, or one attempt of it.
+#[derive(Clone, Copy)]
 pub(super) struct Evidence<'a> {
     pub(super) capture: &'a Capture,
     pub(super) link: &'a LinkIndex<'a>,
-    pub(super) traffic: &'a Traffic<'a>,
+    pub(super) messages: &'a [&'a DhcpMessage],
+    pub(super) transfers: &'a [&'a Transfer],
+    pub(super) connections: &'a [&'a Connection],
     pub(super) client: &'a Client,
     pub(super) dhcp: &'a [DhcpExchange],
     pub(super) files: &'a [FileTransfer],
     pub(super) downloads: &'a [Download],
     /// Start of the operating system's own network.
     pub(super) system_ns: Option<i64>,
-    /// Start of the client's next boot, or the end of the capture.
+    /// Start of the client's next attempt or boot, or the end of the capture.
     pub(super) until_ns: i64,
+    /// What follows at `until_ns`.
+    pub(super) successor: Successor,
 }
 
 /// A verdict with its reason.
@@ -50,6 +67,10 @@ struct Conclusion {
     time_ns: i64,
     /// 4 or 6, if the code depends on it.
     ip_version: u8,
+    /// True if the client had received an offer.
+    after_offer: bool,
+    /// True if the client had received its address.
+    after_address: bool,
 }
 
 impl Conclusion {
@@ -65,6 +86,8 @@ impl Conclusion {
             tftp_code: None,
             time_ns,
             ip_version: 4,
+            after_offer: false,
+            after_address: false,
         }
     }
 
@@ -86,14 +109,19 @@ impl Conclusion {
 }
 
 impl Evidence<'_> {
-    /// Returns the time from `ns` to the end of the capture or to the next boot, in ns.
+    /// Returns the time from `ns` to the end of the capture or to the client's next attempt, in ns.
     fn remaining_ns(&self, ns: i64) -> i64 {
         self.until_ns.saturating_sub(ns)
     }
 
     /// True if an activity last seen at `ns` is over: a long silence followed, or the client started again.
     fn is_over(&self, ns: i64) -> bool {
-        self.remaining_ns(ns) >= MAX_SILENCE_NS || self.dialogues_after(ns).next().is_some()
+        self.has_successor() || self.remaining_ns(ns) >= MAX_SILENCE_NS || self.dialogues_after(ns).next().is_some()
+    }
+
+    /// True if the client started again after this attempt.
+    fn has_successor(&self) -> bool {
+        self.successor != Successor::None
     }
 
     /// True if a DHCP dialogue has ended, with or without an address.
@@ -105,7 +133,10 @@ impl Evidence<'_> {
         let supersedes = |next: &DhcpExchange| {
             next.ip_version == exchange.ip_version || next.start_ns.saturating_sub(last_ns) >= MAX_SILENCE_NS
         };
-        is_refused || self.remaining_ns(last_ns) >= MAX_SILENCE_NS || self.dialogues_after(last_ns).any(supersedes)
+        is_refused
+            || self.has_successor()
+            || self.remaining_ns(last_ns) >= MAX_SILENCE_NS
+            || self.dialogues_after(last_ns).any(supersedes)
     }
 
     /// Returns the DHCP dialogues that the client started after `ns`. Over IPv6, the stack below PXE sends requests
@@ -129,14 +160,27 @@ impl Evidence<'_> {
     }
 }
 
-pub(super) fn outcome(evidence: &Evidence<'_>) -> BootOutcome {
-    let conclusion = judge(evidence);
+/// Returns the outcome of a boot and its attempts.
+pub(super) fn outcome(evidence: &Evidence<'_>) -> (BootOutcome, Vec<BootAttempt>) {
+    let starts = attempts::later_starts(evidence.dhcp, evidence.files, evidence.downloads);
+    let judged: Vec<(Evidence<'_>, Conclusion)> = attempts::divide(evidence, &starts)
+        .into_iter()
+        .map(|attempt| {
+            let conclusion = judge(&attempt);
+            (attempt, conclusion)
+        })
+        .collect();
+    let conclusion = decide(evidence, &judged);
+    let attempts = summarize(evidence, &judged);
+    let repeats = attempts
+        .iter()
+        .filter(|attempt| attempt.verdict == Verdict::Failed && attempt.reason == conclusion.reason)
+        .fold(0, |sum: u64, attempt| sum.saturating_add(attempt.repeats));
     let programs = evidence
         .files
         .iter()
         .filter(|file| file.role == FileRole::BootProgram && file.outcome == TransferOutcome::Complete && !file.write);
-    let attempts = (programs.count() as u64).max(1);
-    BootOutcome {
+    let outcome = BootOutcome {
         verdict: conclusion.verdict,
         reason: conclusion.reason,
         stage: conclusion.stage,
@@ -147,17 +191,161 @@ pub(super) fn outcome(evidence: &Evidence<'_>) -> BootOutcome {
         http_status: conclusion.http_status,
         tftp_code: conclusion.tftp_code,
         time_ns: conclusion.time_ns,
-        attempts,
+        program_loads: (programs.count() as u64).max(1),
+        repeats: repeats.max(1),
+    };
+    (outcome, attempts)
+}
+
+/// Chooses the conclusion of a boot: the last attempt if it loaded or is receiving a file; otherwise, of the attempts
+/// that have ended, the one that came furthest, or the last of several.
+fn decide(evidence: &Evidence<'_>, judged: &[(Evidence<'_>, Conclusion)]) -> Conclusion {
+    let Some((last_attempt, last)) = judged.last() else { return judge(evidence) };
+    let loops = evidence.system_ns.is_none() && matches!(last.reason, Reason::FilesLoaded | Reason::BackToFirmware);
+    if loops && let Some(conclusion) = files::repeated_loads(evidence) {
+        return conclusion;
+    }
+    let ended = judged
+        .iter()
+        .map(|(_, conclusion)| conclusion)
+        .enumerate()
+        .filter(|(_, conclusion)| conclusion.verdict == Verdict::Failed)
+        .max_by_key(|(index, conclusion)| (conclusion.progress(), *index));
+    let is_decided =
+        last.verdict == Verdict::Loaded || (last.verdict == Verdict::Unknown && last_attempt.is_receiving());
+    let Some((index, ended)) = ended.filter(|_| !is_decided) else { return last.clone() };
+    let mut conclusion = ended.clone();
+    if last.verdict == Verdict::Unknown && index + 1 < judged.len() {
+        let (method, ip_version) = attempts::method(last_attempt);
+        conclusion.description += &format!("; {} had not ended in this capture", method.name(ip_version));
+        return conclusion.likely();
+    }
+    conclusion
+}
+
+/// Describes the attempts; consecutive attempts that fail the same way are one row.
+fn summarize(evidence: &Evidence<'_>, judged: &[(Evidence<'_>, Conclusion)]) -> Vec<BootAttempt> {
+    let mut rows: Vec<BootAttempt> = Vec::new();
+    for (attempt, conclusion) in judged {
+        let (method, ip_version) = attempts::method(attempt);
+        let start_ns = attempt.start_ns();
+        let end_ns = if attempt.has_successor() { attempt.until_ns } else { attempt.last_ns() }.max(start_ns);
+        let row = BootAttempt {
+            method,
+            ip_version,
+            start_ns,
+            end_ns,
+            duration_ns: end_ns.saturating_sub(start_ns),
+            verdict: conclusion.verdict,
+            reason: conclusion.reason,
+            stage: conclusion.stage,
+            description: conclusion.description.clone(),
+            certain: conclusion.certain,
+            codes: codes::codes(conclusion.reason, evidence.is_bios(), conclusion.ip_version),
+            repeats: 1,
+        };
+        let same = rows.last_mut().filter(|last| {
+            let key = |row: &BootAttempt| (row.method, row.ip_version, row.verdict, row.reason, row.stage);
+            row.verdict == Verdict::Failed && key(last) == key(&row)
+        });
+        match same {
+            Some(last) => {
+                last.repeats += 1;
+                last.end_ns = row.end_ns;
+                last.duration_ns = row.end_ns.saturating_sub(last.start_ns);
+            }
+            None => rows.push(row),
+        }
+    }
+    rows
+}
+
+impl Evidence<'_> {
+    /// Returns the time of the attempt's first message, request or connection.
+    fn start_ns(&self) -> i64 {
+        let dialogues = self.dhcp.iter().map(|exchange| exchange.start_ns);
+        let files = self.files.iter().map(|file| file.request_ns);
+        let downloads = self.downloads.iter().map(|download| download.start_ns);
+        dialogues.chain(files).chain(downloads).min().unwrap_or(0)
+    }
+
+    /// Returns the earliest time of a frame that belongs to the attempt. A stack solicits routers shortly before it
+    /// requests an address.
+    fn first_frame_ns(&self) -> i64 {
+        const MAX_LEAD_NS: i64 = 10_000_000_000;
+        self.start_ns().saturating_sub(MAX_LEAD_NS)
+    }
+
+    /// Returns the time of the attempt's last message, block or byte.
+    fn last_ns(&self) -> i64 {
+        let messages = self.dhcp.iter().filter_map(|exchange| exchange.messages.last()).map(|message| message.time_ns);
+        let files = self.files.iter().map(|file| file.end_ns);
+        let downloads = self.downloads.iter().map(|download| download.end_ns);
+        messages.chain(files).chain(downloads).max().unwrap_or(0)
+    }
+
+    /// True if a file or download was being received when the capture ended.
+    fn is_receiving(&self) -> bool {
+        let is_in_transfer =
+            |file: &FileTransfer| file.outcome == TransferOutcome::Unfinished && file.counts.blocks > 0;
+        self.files.iter().any(is_in_transfer)
+            || self.downloads.iter().any(|download| !download.complete && download.bytes > 0)
+    }
+}
+
+impl Evidence<'_> {
+    /// True if a DHCP answer to the firmware names this file or URL.
+    fn names_boot_file(&self, url: &str) -> bool {
+        self.firmware_dialogues().any(|exchange| exchange.boot_file.as_deref() == Some(url))
+    }
+
+    /// Returns the first ICMP report from `from_ns` on about a packet from `source` to `destination`.
+    fn report_about(&self, source: SocketAddr, destination: SocketAddr, from_ns: i64) -> Option<&UndeliveredPacket> {
+        self.capture.undelivered.iter().find(|report| {
+            let is_quoted = report.packet.source == source && report.packet.destination.ip() == destination.ip();
+            is_quoted && (from_ns..=self.until_ns).contains(&report.time_ns)
+        })
+    }
+}
+
+impl Conclusion {
+    /// Ranks how far a failed attempt came.
+    fn progress(&self) -> u8 {
+        match self.reason {
+            Reason::NoDhcpAnswer => u8::from(self.after_offer),
+            Reason::NoBootFile if !self.after_address => 1,
+            Reason::AddressInUse
+            | Reason::DhcpRefused
+            | Reason::NoBootFile
+            | Reason::BootServerSilent
+            | Reason::NoRouterAdvertisement
+            | Reason::ServerNotOnLink => 2,
+            Reason::BackToFirmware | Reason::WrongArchitecture | Reason::Loop => 4,
+            _ => 3,
+        }
     }
 }
 
 fn judge(evidence: &Evidence<'_>) -> Conclusion {
     let loaded = files::last_loaded(evidence);
+    if let Some(conclusion) = storage::conclusion(evidence, loaded.as_ref()) {
+        return conclusion;
+    }
+    if let Some(system_ns) = evidence.system_ns
+        && direction::is_proven_by_system(evidence)
+    {
+        let description = "the operating system's network started after the client had acknowledged its files; the packets of the servers are not in the capture";
+        let conclusion = Conclusion::new(Verdict::Loaded, Reason::SystemStarted, system_ns, description.to_owned());
+        return conclusion.likely();
+    }
     if let (Some(system_ns), Some(loaded)) = (evidence.system_ns, &loaded)
         && system_ns >= loaded.end_ns
     {
         let description = format!("{} was loaded, and the operating system's network started", loaded.name);
         return Conclusion::new(Verdict::Loaded, Reason::SystemStarted, system_ns, description);
+    }
+    if let Some(conclusion) = direction::conclusion(evidence) {
+        return conclusion;
     }
     if let Some(conclusion) = files::wrong_architecture(evidence, loaded.as_ref()) {
         return conclusion;

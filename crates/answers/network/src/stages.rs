@@ -11,6 +11,9 @@ use onoff_evidence::rule::Rule;
 /// Files of one kind with a shorter silence between them form one stage, ns.
 const MIN_SILENCE_NS: i64 = 20_000_000;
 
+/// Minimum time at a boot menu, ns.
+const MIN_MENU_NS: i64 = 1_000_000_000;
+
 /// A stage before overlaps are resolved.
 #[derive(Clone, Debug)]
 struct StageInterval {
@@ -101,9 +104,11 @@ fn silence(stages: &[StageInterval], next: &StageInterval, menu: Option<&DhcpExc
     if stages.is_empty() {
         return StageKind::Link;
     }
+    // Every client needs some time between the answer and its first file; prompts are in whole seconds.
+    let is_long = next.start_ns.saturating_sub(position_ns) >= MIN_MENU_NS;
     let follows_dialogue = menu.is_some_and(|menu| menu.end_ns <= position_ns)
         && stages.last().is_some_and(|last| matches!(last.kind, StageKind::Dhcp | StageKind::BootServer));
-    if follows_dialogue && next.kind != StageKind::Dhcp { StageKind::Menu } else { StageKind::Client }
+    if is_long && follows_dialogue && next.kind != StageKind::Dhcp { StageKind::Menu } else { StageKind::Client }
 }
 
 /// Appends a stage, or extends the last stage if it is of the same kind. A dozen loader modules are one stage.
@@ -152,6 +157,7 @@ fn dialogue(exchange: &DhcpExchange) -> StageInterval {
         (Some(address), true) => address.clone(),
         (_, true) => "answered".to_owned(),
         (Some(_), false) => "offers not accepted".to_owned(),
+        (None, false) if exchange.lacks_offer() => "answers not in the capture".to_owned(),
         (None, false) => "no answer".to_owned(),
     };
     let kind = if exchange.stack == Stack::OperatingSystem {

@@ -360,9 +360,11 @@ fn missing_server_and_missing_file() {
     }
     assert!((seconds(&exchange["duration_ns"]) - 74.0).abs() < 0.5);
     // IPv4 failed, and the capture ends before IPv6 failed.
-    assert_eq!(boot["outcome"]["verdict"], "unknown");
-    assert_eq!(boot["outcome"]["reason"], "capture_ends");
-    assert_eq!(boot["findings"][0]["rule"], "dhcp_retries");
+    assert_eq!(boot["outcome"]["verdict"], "failed");
+    assert_eq!(boot["outcome"]["reason"], "no_dhcp_answer");
+    assert_eq!(boot["outcome"]["certain"], false);
+    let verdicts: Vec<_> = boot["attempts"].as_array().unwrap().iter().map(|attempt| &attempt["verdict"]).collect();
+    assert_eq!(verdicts, ["failed", "unknown"]);
 
     let boot = self::boot(&samples.join("lab-v4-tftp-notfound/v4-tftp-notfound.pcap.xz"));
     let file = &boot["transfers"][0];

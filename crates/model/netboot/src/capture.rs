@@ -8,8 +8,9 @@ use onoff_trace::Losses;
 use crate::address::MacAddress;
 use crate::connection::Connection;
 use crate::dhcp::DhcpMessage;
-use crate::frame::UnreachableReport;
+use crate::frame::{RouterMessageKind, UnreachableReport};
 use crate::lookup::Lookup;
+use crate::storage::RpcCall;
 use crate::transfer::Transfer;
 
 /// Everything extracted from a capture.
@@ -32,6 +33,10 @@ pub struct Capture {
     pub address_answers: Vec<AddressAnswer>,
     /// Packets that routers or hosts reported as undeliverable, in time order.
     pub undelivered: Vec<UndeliveredPacket>,
+    /// Router solicitations and advertisements, in time order.
+    pub router_messages: Vec<RouterMessage>,
+    /// RPC calls over UDP to NFS services, in time order.
+    pub rpc_calls: Vec<RpcCall>,
     /// Frames skipped as duplicates of another captured frame.
     pub duplicate_frames: u64,
     /// TFTP transfers by time of the request.
@@ -90,6 +95,15 @@ pub struct UndeliveredPacket {
     /// Time of the report, ns.
     pub time_ns: i64,
     pub packet: UnreachableReport,
+}
+
+/// A router solicitation or advertisement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouterMessage {
+    /// Time, ns.
+    pub time_ns: i64,
+    pub kind: RouterMessageKind,
+    pub sender: Option<MacAddress>,
 }
 
 /// A probe of whether an address is in use.

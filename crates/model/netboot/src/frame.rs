@@ -48,8 +48,17 @@ pub enum Packet<'a> {
     AddressAnswer { address: IpAddr },
     /// An ICMP report that a packet could not be delivered.
     Unreachable(UnreachableReport),
+    /// A router solicitation or advertisement (RFC 4861).
+    Router(RouterMessageKind),
     /// Anything else.
     Other,
+}
+
+/// Kind of a router discovery message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterMessageKind {
+    Solicitation,
+    Advertisement,
 }
 
 /// An ICMP report about a packet that could not be delivered.
@@ -80,6 +89,8 @@ named! {
         Prohibited = "administratively prohibited",
         /// The packet is too large for the next link and must not be fragmented.
         TooLarge = "packet too large",
+        /// Fragments of the packet did not arrive in time.
+        Reassembly = "fragment reassembly time exceeded",
         /// Another reason.
         Other = "unreachable",
     }

@@ -20,6 +20,10 @@ pub const MAX_REQUESTS: usize = 1 << 10;
 pub const MAX_LOOKUPS: usize = 1 << 14;
 /// Reports of undeliverable packets.
 pub const MAX_UNDELIVERED: usize = 1 << 12;
+/// Router solicitations and advertisements.
+pub const MAX_ROUTER_MESSAGES: usize = 1 << 12;
+/// RPC calls to NFS services.
+pub const MAX_RPC_CALLS: usize = 1 << 12;
 /// Distinct window sizes per transfer for which turnaround times are kept.
 pub const MAX_WINDOW_SIZES: usize = 1 << 6;
 /// Stations and addresses.

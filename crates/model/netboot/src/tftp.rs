@@ -147,7 +147,7 @@ named! {
 }
 
 /// Returns the target machine of the PE/COFF program at the start of `data`.
-fn program_machine(data: &[u8]) -> Option<ProgramMachine> {
+pub(crate) fn program_machine(data: &[u8]) -> Option<ProgramMachine> {
     let head: &[u8; 64] = data.first_chunk()?;
     if head[..2] != *b"MZ" {
         return None;

@@ -6,13 +6,13 @@ use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 
 use crate::address::MacAddress;
-use crate::capture::{AddressAnswer, AddressProbe, Capture, Presence, UndeliveredPacket};
+use crate::capture::{AddressAnswer, AddressProbe, Capture, Presence, RouterMessage, UndeliveredPacket};
 use crate::connection::ConnectionTable;
 use crate::duplicates::DuplicateDetector;
 use crate::frame::{Datagram, FragmentKey, Frame, Packet};
 use crate::losses;
 use crate::transfer::TransferTable;
-use crate::{dhcp4, dhcp6, limits, lookup, tftp};
+use crate::{dhcp4, dhcp6, limits, lookup, storage, tftp};
 
 const UDP_HEADER: u32 = 8;
 
@@ -71,6 +71,14 @@ impl CaptureBuilder {
                 self.connections.on_segment(frame, &segment, &self.booting);
             }
             Packet::Other => {}
+            Packet::Router(kind) => {
+                if self.capture.router_messages.len() < limits::MAX_ROUTER_MESSAGES {
+                    let message = RouterMessage { time_ns: frame.time_ns, kind, sender: frame.source };
+                    self.capture.router_messages.push(message);
+                } else {
+                    self.skipped += 1;
+                }
+            }
             Packet::LaterFragment { of: key, bytes, .. } => self.on_later_fragment(frame, key, bytes),
             Packet::AddressProbe { target } => {
                 if self.capture.address_probes.len() < limits::MAX_STATIONS {
@@ -160,6 +168,9 @@ impl CaptureBuilder {
             let lookups = &mut self.capture.lookups;
             self.skipped += u64::from(!lookup::record(lookups, frame.time_ns, datagram));
             return;
+        } else if let Some(has_room) = storage::record(&mut self.capture.rpc_calls, frame.time_ns, datagram) {
+            self.skipped += u64::from(!has_room);
+            return;
         } else {
             let losses = &mut self.capture.losses;
             let client = self.transfers.on_datagram(frame, datagram, losses);
@@ -217,9 +228,13 @@ impl CaptureBuilder {
         let early = entry.early;
         let count = usize::from(entry.early_count);
         entry.early_count = 0;
+        let is_complete = entry.is_complete();
         if let Some(client) = client {
             for wire_bytes in early.iter().take(count) {
                 self.transfers.later_fragment(client, time_ns, *wire_bytes);
+            }
+            if is_complete {
+                self.transfers.on_reassembled(client);
             }
         }
     }
@@ -236,6 +251,9 @@ impl CaptureBuilder {
             }
         } else if let Some(client) = entry.client {
             self.transfers.later_fragment(client, frame.time_ns, frame.wire_bytes);
+            if entry.is_complete() {
+                self.transfers.on_reassembled(client);
+            }
         }
     }
 

@@ -224,7 +224,7 @@ fn measures_http_download_with_zero_window() {
         writer.write_frame(START_NS + ms * 1_000_000, &Link::Ethernet.wrap(SERVER, CLIENT, &packet));
     };
     let syn = TcpFlags { syn: true, ..TcpFlags::default() };
-    let syn_ack = TcpFlags { syn: true, ack: true, fin: false };
+    let syn_ack = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
     let ack = TcpFlags { ack: true, ..TcpFlags::default() };
     let upstream = (client, server);
     let downstream = (server, client);

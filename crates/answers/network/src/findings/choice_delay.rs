@@ -13,9 +13,8 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     slow.map(|(exchange, delay)| {
         let advice = match (exchange.ip_version, exchange.proxy, exchange.boot_file.is_some()) {
             (6, ..) => "the firmware collects offers or configures addresses first: it accepts an offer with preference 255 at once (RFC 8415, 18.2.1)",
-            (_, true, _) => "the firmware waits for more boot server offers: name the boot file and server in the DHCP server's offer, and remove the ProxyDHCP",
             (_, false, false) => "the firmware waits for an offer with a boot file: name the boot file and server in the DHCP configuration",
-            (_, false, true) => "the firmware collects offers for a fixed time before it accepts one: look for a firmware setting or update",
+            _ => "the firmware collects offers for a fixed time before it accepts one: look for a firmware setting or update",
         };
         Finding {
             rule: "choice_delay",

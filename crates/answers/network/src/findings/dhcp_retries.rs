@@ -19,6 +19,10 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 fn retry_finding(exchange: &DhcpExchange) -> Option<Finding> {
+    if exchange.lacks_offer() {
+        // The answers are not in this capture.
+        return None;
+    }
     let family = if exchange.ip_version == 4 { "DHCPv4" } else { "DHCPv6" };
     let waited = exchange.waits_ns.iter().fold(0_i64, |sum, &wait| sum.saturating_add(wait));
     let waits: Vec<String> = exchange.waits_ns.iter().take(6).map(|&wait| time(wait).to_string()).collect();
@@ -43,11 +47,15 @@ fn retry_finding(exchange: &DhcpExchange) -> Option<Finding> {
         );
     }
     if exchange.unanswered_ns > 0 {
+        let advice = if exchange.attempts > 1 {
+            "the first requests were not answered: check the switch port (portfast), the relay and the server load"
+        } else {
+            "the server offered an address and did not confirm it at once: check the DHCP server's log and load, its failover partner, and a second server"
+        };
         return finding(
             format!("{family}: the client repeated its request after {waits} because no answer came"),
             exchange.unanswered_ns,
-            "the first requests were not answered: check the switch port (portfast), the relay and the server load"
-                .to_owned(),
+            advice.to_owned(),
         );
     }
     // The server answered every request, but the client repeated one anyway.

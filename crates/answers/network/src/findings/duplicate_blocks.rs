@@ -2,11 +2,13 @@
 
 use super::{Facts, Finding};
 
+pub(super) const RULE: &str = "sorcerers_apprentice";
+
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let duplicates = facts.boot.transfers.iter().filter_map(|file| {
         let run = file.duplicate_blocks?;
         Some(Finding {
-            rule: "sorcerers_apprentice",
+            rule: RULE,
             title: format!(
                 "{}: from block {}, {} consecutive blocks were each sent and acknowledged twice ({} bytes wasted)",
                 file.file,

@@ -37,7 +37,8 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
             title: format!("{repeated} of {segments} segments were retransmitted ({percent:.2} %)"),
             cost_ns: None,
             stops_boot: false,
-            advice: "look for packet loss: cable, switch port, duplex".to_owned(),
+            advice: "look for packet loss between the server and the capture point: cable, switch port, duplex"
+                .to_owned(),
             source: "UEFI PXE Boot Performance Analysis, 2.1",
         });
     }

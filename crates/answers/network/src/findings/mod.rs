@@ -56,11 +56,17 @@ const RULES: [Rule; 15] = [
     wrong_file::check,
 ];
 
-/// Returns the findings about a boot: first the findings that stopped it, then the others by cost.
+/// Returns the findings about a boot: first the findings that stopped it, then a defect that doubles the packets, which
+/// explains other findings, then the others by cost.
 pub(super) fn findings(boot: &NetworkBoot, fitted: &[FittedTransfer]) -> Vec<Finding> {
     let facts = Facts { boot, fitted };
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&facts)).collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse((finding.stops_boot, finding.cost_ns.unwrap_or(0))));
+    findings.sort_by_key(|finding| {
+        std::cmp::Reverse({
+            let doubles_packets = finding.rule == duplicate_blocks::RULE;
+            (finding.stops_boot, doubles_packets, finding.cost_ns.unwrap_or(0))
+        })
+    });
     findings
 }
 

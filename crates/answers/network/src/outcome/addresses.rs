@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use onoff_netboot::dhcp::DhcpKind;
+use onoff_netboot::dhcp::{DhcpKind, DhcpMessage};
+use onoff_netboot::frame::RouterMessageKind;
 
 use super::super::dhcp::{DhcpExchange, Stack};
 use super::super::report::StageKind;
@@ -19,7 +20,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Conclusion {
     let last_ns = best.messages.last().map_or(best.start_ns, |message| message.time_ns);
     let until_ns = evidence.dialogues_after(last_ns).map(|next| next.start_ns).min().unwrap_or(i64::MAX);
     let interval_ns = best.start_ns..until_ns;
-    let messages = || evidence.traffic.dhcp.iter().filter(|message| interval_ns.contains(&message.time_ns));
+    let messages = || evidence.messages.iter().filter(|message| interval_ns.contains(&message.time_ns));
     if let Some(message) = messages().rfind(|message| message.kind == DhcpKind::Decline) {
         let address = message.address.map_or_else(|| "the address".to_owned(), |address| address.to_string());
         return failed(
@@ -49,6 +50,12 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Conclusion {
     if best.complete {
         return without_request(evidence, best);
     }
+    if best.lacks_offer() {
+        let description = "the client requested the address of an offer that is not in the capture";
+        let stage = Some(StageKind::Dhcp);
+        let advice = "capture where the answers to the client pass: at the client, at the server, or at a mirror port of both directions";
+        return Conclusion::unknown(Reason::OneDirection, stage, last_ns, description.to_owned(), advice);
+    }
     if best.offer_delay_ns.is_some() && best.request_attempts > 0 && best.ip_version == 4 {
         return unacknowledged(evidence, best, last_ns);
     }
@@ -65,14 +72,42 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Conclusion {
         return capture_ends(evidence, StageKind::Dhcp, last_ns);
     }
     let requests = if best.attempts == 1 { "1 request".to_owned() } else { format!("{} requests", best.attempts) };
-    failed(
-        Reason::NoDhcpAnswer,
-        StageKind::Dhcp,
-        best,
-        last_ns,
-        format!("no {family} server answered {requests} within {}", time(best.duration_ns)),
-        "start the DHCP server or the relay of the client's network; let the switch port forward at once (portfast); if only the other IP version is served, put its boot entry first",
-    )
+    let router = match unanswered_solicitations(evidence) {
+        Some(solicitations) if best.ip_version == 6 => {
+            format!("; no router answered {solicitations} router solicitations either")
+        }
+        _ => String::new(),
+    };
+    let description = format!("no {family} server answered {requests} within {}{router}", time(best.duration_ns));
+    let switch_port = if last_ns.saturating_sub(best.start_ns) < MAX_SWITCH_DELAY_NS {
+        "; let the switch port forward at once (portfast)"
+    } else {
+        ""
+    };
+    let advice = if router.is_empty() {
+        format!(
+            "start the DHCP server or the relay of the client's network{switch_port}; if only the other IP version is served, put its boot entry first"
+        )
+    } else {
+        "have a router send advertisements with the managed flag, and start the DHCPv6 server or relay; if the network has no IPv6, remove its boot entry".to_owned()
+    };
+    failed(Reason::NoDhcpAnswer, StageKind::Dhcp, best, last_ns, description, &advice)
+}
+
+/// A switch port that learns forwards after 30 s; without an answer for longer than this, it is not the cause, ns.
+const MAX_SWITCH_DELAY_NS: i64 = 50_000_000_000;
+
+/// Returns the number of the client's router solicitations, if the capture has no router advertisement.
+fn unanswered_solicitations(evidence: &Evidence<'_>) -> Option<usize> {
+    let messages = || evidence.capture.router_messages.iter().filter(|message| message.time_ns <= evidence.until_ns);
+    if messages().any(|message| message.kind == RouterMessageKind::Advertisement) {
+        return None;
+    }
+    let station = evidence.client.mac?;
+    let solicitations = messages()
+        .filter(|message| message.sender == Some(station) && message.time_ns >= evidence.first_frame_ns())
+        .count();
+    (solicitations > 0).then_some(solicitations)
 }
 
 /// Ranks how far a dialogue came.
@@ -93,7 +128,12 @@ fn failed(
     description: String,
     advice: &str,
 ) -> Conclusion {
-    Conclusion { ip_version: exchange.ip_version, ..Conclusion::failed(reason, stage, time_ns, description, advice) }
+    Conclusion {
+        ip_version: exchange.ip_version,
+        after_offer: exchange.offer_delay_ns.is_some(),
+        after_address: exchange.complete,
+        ..Conclusion::failed(reason, stage, time_ns, description, advice)
+    }
 }
 
 fn capture_ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64) -> Conclusion {
@@ -151,28 +191,59 @@ fn unacknowledged(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64
 
 /// Offers came, but the client accepted none.
 fn offers_not_accepted(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64) -> Conclusion {
-    if exchange.boot_file.is_some() || is_truncated(evidence, exchange) {
-        let description = format!("the client received offers but accepted none within {}", time(exchange.duration_ns));
-        return failed(
-            Reason::NoBootFile,
-            StageKind::Dhcp,
-            exchange,
-            last_ns,
-            description,
-            "offer what the client requests: a boot file for its architecture, and for HTTP boot the class HTTPClient and a URL",
-        )
-        .likely();
+    let fail = |description: String, advice: &str| {
+        failed(Reason::NoBootFile, StageKind::Dhcp, exchange, last_ns, description, advice)
+    };
+    let waited = time(exchange.duration_ns);
+    let offers = || {
+        let interval_ns = exchange.start_ns..=last_ns;
+        evidence.messages.iter().filter(move |message| {
+            let is_offer = matches!(message.kind, DhcpKind::Offer | DhcpKind::Advertise);
+            is_offer && interval_ns.contains(&message.time_ns)
+        })
+    };
+    let class = if exchange.vendor_class.starts_with("HTTPClient") { "HTTPClient" } else { "PXEClient" };
+    let named = offers().find(|offer| offer.boot_file.is_some());
+    if let Some((offer, file)) = named.and_then(|offer| Some((offer, offer.boot_file.as_deref()?))) {
+        let server = offer.server.unwrap_or(offer.source.ip());
+        let has_class = offers().any(|offer| offer.vendor_class.starts_with(class));
+        let mismatch = match (class, has_class, file.contains("://")) {
+            _ if offer.truncated => String::new(),
+            ("HTTPClient", _, false) => ", which is not a URL, and the client boots over HTTP".to_owned(),
+            (_, false, _) if !exchange.vendor_class.is_empty() => {
+                format!(", without the vendor class {class} (option 60)")
+            }
+            _ => String::new(),
+        };
+        let description = format!(
+            "the offer of {server} names the file {file}{mismatch}; the client accepted no offer within {waited}"
+        );
+        let advice = if class == "HTTPClient" {
+            "offer HTTP boot clients (option 60 HTTPClient, architectures 15 to 20) the class HTTPClient and a URL as boot file"
+        } else {
+            "offer what the client requests: a boot file for its architecture, and the class PXEClient (option 60)"
+        };
+        return fail(description, advice).likely();
     }
-    let description = "the offers name no boot file".to_owned();
-    failed(Reason::NoBootFile, StageKind::Dhcp, exchange, last_ns, description, NAME_A_FILE)
+    if is_truncated(evidence, exchange) {
+        let description = format!("the client received offers but accepted none within {waited}");
+        let advice = "offer what the client requests: a boot file for its architecture, and for HTTP boot the class HTTPClient and a URL";
+        return fail(description, advice).likely();
+    }
+    let description = format!("the offers of {} name no boot file", servers(exchange));
+    fail(description, NAME_A_FILE)
+}
+
+/// Names the servers that answered.
+fn servers(exchange: &DhcpExchange) -> String {
+    if exchange.servers.is_empty() { "the server".to_owned() } else { exchange.servers.join(", ") }
 }
 
 const NAME_A_FILE: &str = "name the boot file and its server in the DHCP configuration (options 66 and 67, next-server and filename; DHCPv6 option 59), or start the ProxyDHCP service that names them";
 
 fn is_truncated(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> bool {
     evidence
-        .traffic
-        .dhcp
+        .messages
         .iter()
         .any(|message| message.truncated && (exchange.start_ns..=exchange.end_ns).contains(&message.time_ns))
 }
@@ -206,9 +277,20 @@ fn without_request(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusi
             "capture until the client gives up or has booted",
         );
     }
-    if boot_file.is_none() && !evidence.traffic.dhcp.iter().any(|message| message.truncated) {
+    if boot_file.is_none() && !evidence.messages.iter().any(|message| message.truncated) {
         let description = "the client has an address, but no answer names a boot file".to_owned();
         return failed(Reason::NoBootFile, StageKind::Dhcp, exchange, exchange.end_ns, description, NAME_A_FILE);
+    }
+    if let Some(conclusion) = file_of_other_server(evidence, exchange) {
+        return conclusion;
+    }
+    if let (6, Some(solicitations)) = (exchange.ip_version, unanswered_solicitations(evidence)) {
+        let description = format!(
+            "the client has an IPv6 address, but no router answered its {solicitations} router solicitations: without an advertisement it has no prefix and no route to the server"
+        );
+        let advice = "have a router of the client's network send router advertisements (radvd, dnsmasq --enable-ra, or the RA setting of the switch)";
+        let (reason, stage) = (Reason::NoRouterAdvertisement, StageKind::Dhcp);
+        return failed(reason, stage, exchange, exchange.end_ns, description, advice);
     }
     let description =
         format!("the client has an address, but the capture contains no file request in the following {remaining}");
@@ -219,6 +301,32 @@ fn without_request(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusi
         description,
         "capture at the client or at the file server: the requests may not pass this capture point",
     )
+}
+
+/// Handles a client that took its address from a server that names no boot file, although another server's offer names
+/// one.
+fn file_of_other_server(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Option<Conclusion> {
+    let answers = || {
+        let interval_ns = exchange.start_ns..=exchange.end_ns;
+        evidence.messages.iter().filter(move |message| {
+            !message.kind.is_from_client() && interval_ns.contains(&message.time_ns) && message.transaction != 0
+        })
+    };
+    let acknowledgment = answers().rfind(|message| matches!(message.kind, DhcpKind::Ack | DhcpKind::Reply))?;
+    let server = acknowledgment.server.unwrap_or(acknowledgment.source.ip());
+    let of_server = |message: &&&DhcpMessage| message.server.unwrap_or(message.source.ip()) == server;
+    if answers().filter(of_server).any(|message| message.boot_file.is_some() || message.truncated) {
+        return None;
+    }
+    // A ProxyDHCP server names a file for addresses of any server, so its offer is not the other server's lease.
+    let other = answers().find(|message| message.boot_file.is_some() && message.address.is_some())?;
+    let other_server = other.server.unwrap_or(other.source.ip());
+    let file = other.boot_file.as_deref()?;
+    let description = format!(
+        "the client took its address from {server}, which names no boot file; the offer of {other_server} names {file}, and the client did not choose it"
+    );
+    let advice = "let one server answer: name the boot file in the configuration of the server that the client chooses, or have that server not answer network boot clients";
+    Some(failed(Reason::NoBootFile, StageKind::Dhcp, exchange, exchange.end_ns, description, advice))
 }
 
 /// Maximum number of ARP targets per client, which are normally its server and a router.

@@ -1,5 +1,6 @@
 //! The timing of a download over HTTP or HTTPS.
 
+use onoff_netboot::tftp::ProgramMachine;
 use serde::Serialize;
 
 /// An HTTP request, or everything on one HTTPS connection.
@@ -41,6 +42,8 @@ pub struct Download {
     pub bytes_per_s: Option<f64>,
     /// True if the whole body was received; never known for HTTPS.
     pub complete: bool,
+    /// Target architecture of a UEFI program whose first bytes were captured.
+    pub program: Option<ProgramMachine>,
     /// Number of times the client closed its receive window on this connection.
     pub zero_windows: u64,
     /// Total time with a closed receive window, ns.

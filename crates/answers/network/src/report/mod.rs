@@ -17,7 +17,7 @@ use super::model::{LatencyModel, Prediction};
 pub use download::Download;
 pub use finding::Finding;
 use onoff_evidence::rule::Rule;
-pub use outcome::{BootOutcome, ErrorCode, Reason, Verdict};
+pub use outcome::{AttemptMethod, BootAttempt, BootOutcome, ErrorCode, Reason, Verdict};
 
 /// The network boots of a capture: clients, stages, files and findings. Times are relative to the first frame of the
 /// capture.
@@ -76,6 +76,8 @@ pub struct NetworkBoot {
     pub end_rule: Rule,
     /// Whether the boot loaded, and if not, why.
     pub outcome: BootOutcome,
+    /// The attempts to load, in time order. A boot that loads at once has one.
+    pub attempts: Vec<BootAttempt>,
     /// Where the capture was taken, judged by the shortest responses of both ends.
     pub capture_side: CaptureSide,
     /// Upper bound of the round trip between the client and its main server, ns. It is the sum of the shortest
@@ -89,7 +91,7 @@ pub struct NetworkBoot {
     pub transfers: Vec<FileTransfer>,
     /// HTTP and HTTPS downloads before the operating system's network starts, ordered by start.
     pub downloads: Vec<Download>,
-    /// First connection of an operating system to a file server (SMB, port 445), ns.
+    /// First connection to a storage server (iSCSI, NBD, NFS, SMB) that the server accepted, ns.
     pub file_server_ns: Option<i64>,
     /// Totals of all TFTP transfers.
     pub total: TransferTotal,

@@ -26,7 +26,64 @@ pub struct BootOutcome {
     /// Time of the deciding packet, ns.
     pub time_ns: i64,
     /// Number of times the boot program was loaded, at least 1.
-    pub attempts: u64,
+    pub program_loads: u64,
+    /// Number of attempts that failed for this reason, at least 1.
+    pub repeats: u64,
+}
+
+/// An attempt to load: PXE or HTTP boot over one IP version, or a boot program that starts over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BootAttempt {
+    pub method: AttemptMethod,
+    /// 4 or 6; `None` if no DHCP message and no file shows it.
+    pub ip_version: Option<u8>,
+    /// First DHCP request, or first file request, ns.
+    pub start_ns: i64,
+    /// Start of the next attempt, or the last packet of the last attempt, ns.
+    pub end_ns: i64,
+    pub duration_ns: i64,
+    pub verdict: Verdict,
+    pub reason: Reason,
+    /// The stage that failed, or in which the capture ends; `None` if the boot files were loaded.
+    pub stage: Option<StageKind>,
+    /// The reason with its numbers, as a sentence without a period.
+    pub description: String,
+    /// True if the verdict is certain, false if it is only likely.
+    pub certain: bool,
+    /// Error codes shown on the client's screen.
+    pub codes: Vec<ErrorCode>,
+    /// Number of consecutive attempts that failed the same way, at least 1.
+    pub repeats: u64,
+}
+
+/// How a client tried to load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptMethod {
+    /// PXE of the firmware.
+    Pxe,
+    /// HTTP boot of the firmware.
+    Http,
+    /// A network boot program such as iPXE.
+    BootProgram,
+    /// The vendor class is not in the capture.
+    Unknown,
+}
+
+impl AttemptMethod {
+    /// Returns the display name for an IP version, such as `PXEv4`.
+    #[must_use]
+    pub fn name(self, ip_version: Option<u8>) -> String {
+        let version = ip_version.map_or_else(String::new, |version| version.to_string());
+        match self {
+            Self::Pxe => format!("PXEv{version}"),
+            Self::Http => format!("HTTPv{version}"),
+            Self::BootProgram => format!("boot program over IPv{version}"),
+            Self::Unknown => format!("network boot over IPv{version}"),
+        }
+    }
 }
 
 /// The verdict on whether the boot loaded its files.
@@ -68,6 +125,8 @@ pub enum Reason {
     CaptureBegins,
     /// The client has an address, but no file request was captured.
     NoRequest,
+    /// The capture holds only one direction, which does not show the end.
+    OneDirection,
     /// No server answered the DHCP requests.
     NoDhcpAnswer,
     /// The server refused the address (DHCPNAK).
@@ -76,6 +135,8 @@ pub enum Reason {
     AddressInUse,
     /// No answer names a usable boot file.
     NoBootFile,
+    /// No router advertised itself, so the client has an IPv6 address without a prefix and a route.
+    NoRouterAdvertisement,
     /// The boot server did not respond on port 4011.
     BootServerSilent,
     /// The server's address was not resolved on the link (ARP).
@@ -94,8 +155,12 @@ pub enum Reason {
     ServerSilent,
     /// The client stopped responding in the middle of a file.
     ClientSilent,
+    /// The client's port was closed in the middle of a file (ICMP).
+    ClientUnreachable,
+    /// Fragments of the blocks do not arrive.
+    FragmentsLost,
     FileRefused,
-    /// The transfer stopped at block 65,535.
+    /// The transfer stopped where the 16-bit block number ends.
     BlockNumberLimit,
     /// The file is too large for the client.
     FileTooLarge,
@@ -107,9 +172,15 @@ pub enum Reason {
     HttpError,
     /// The HTTP server does not accept connections or does not respond.
     HttpUnanswered,
+    /// An end reset the TCP connection.
+    ConnectionReset,
     /// The server name could not be resolved (DNS).
     NameNotResolved,
     TlsFailed,
+    /// The storage server (iSCSI, NBD, NFS, SMB) refused the started program.
+    StorageRefused,
+    /// The storage server did not respond to the started program.
+    StorageUnanswered,
     /// The boot program returned to the firmware, or the computer was reset.
     BackToFirmware,
     /// The same boot program was loaded repeatedly.
@@ -126,10 +197,12 @@ impl Reason {
             Self::CaptureEnds => "capture_ends",
             Self::CaptureBegins => "capture_begins",
             Self::NoRequest => "no_request",
+            Self::OneDirection => "one_direction",
             Self::NoDhcpAnswer => "no_dhcp_answer",
             Self::DhcpRefused => "dhcp_refused",
             Self::AddressInUse => "address_in_use",
             Self::NoBootFile => "no_boot_file",
+            Self::NoRouterAdvertisement => "no_router_advertisement",
             Self::BootServerSilent => "boot_server_silent",
             Self::ServerNotOnLink => "server_not_on_link",
             Self::ServerUnreachable => "server_unreachable",
@@ -139,6 +212,8 @@ impl Reason {
             Self::OptionsIgnored => "options_ignored",
             Self::ServerSilent => "server_silent",
             Self::ClientSilent => "client_silent",
+            Self::ClientUnreachable => "client_unreachable",
+            Self::FragmentsLost => "fragments_lost",
             Self::FileRefused => "file_refused",
             Self::BlockNumberLimit => "block_number_limit",
             Self::FileTooLarge => "file_too_large",
@@ -146,8 +221,11 @@ impl Reason {
             Self::WrongArchitecture => "wrong_architecture",
             Self::HttpError => "http_error",
             Self::HttpUnanswered => "http_unanswered",
+            Self::ConnectionReset => "connection_reset",
             Self::NameNotResolved => "name_not_resolved",
             Self::TlsFailed => "tls_failed",
+            Self::StorageRefused => "storage_refused",
+            Self::StorageUnanswered => "storage_unanswered",
             Self::BackToFirmware => "back_to_firmware",
             Self::Loop => "loop",
         }

@@ -10,6 +10,8 @@ use std::net::SocketAddr;
 use serde::Serialize;
 
 use crate::address::MacAddress;
+use crate::storage::{StorageRefusal, StorageService};
+use crate::tftp::ProgramMachine;
 
 pub use table::ConnectionTable;
 
@@ -60,12 +62,24 @@ pub struct Connection {
     pub zero_windows: u64,
     /// Total time the client's window was closed, ns.
     pub zero_window_ns: i64,
-    /// True if an end sent a RST.
-    pub reset: bool,
+    /// The first RST.
+    pub reset: Option<Reset>,
+    /// The storage service's refusal, if it refused the client's request.
+    pub refusal: Option<StorageRefusal>,
+    /// True if the storage service granted the client's request.
+    pub storage_granted: bool,
     /// Reason of a failed TLS handshake, if an end sent an unencrypted alert.
     pub tls_alert: Option<TlsAlert>,
     /// True if an end sent a FIN.
     pub closed: bool,
+}
+
+/// A RST that ended a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reset {
+    /// Time, ns.
+    pub time_ns: i64,
+    pub from_client: bool,
 }
 
 /// A fatal TLS alert.
@@ -116,13 +130,19 @@ impl TlsAlert {
     }
 }
 
-/// Ports used by network boots: HTTP, HTTPS, their usual alternatives, and file servers.
-const BOOT_PORTS: [u16; 5] = [80, 443, 445, 8080, 8443];
+/// Ports used by network boots: HTTP, HTTPS and their usual alternatives.
+const BOOT_PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
 impl Connection {
+    /// Returns the storage service of the server's port.
+    #[must_use]
+    pub fn storage(&self) -> Option<StorageService> {
+        StorageService::of_port(self.server.port())
+    }
+
     /// True if the connection may be part of a boot: it carried HTTP or TLS, or uses a boot port.
     pub(crate) fn may_be_boot(&self) -> bool {
-        self.protocol != Protocol::Other || BOOT_PORTS.contains(&self.server.port())
+        self.protocol != Protocol::Other || BOOT_PORTS.contains(&self.server.port()) || self.storage().is_some()
     }
 }
 
@@ -165,4 +185,6 @@ pub struct HttpRequest {
     pub body_bytes: u64,
     /// True if the whole response was received.
     pub complete: bool,
+    /// Target machine, if the body starts with a UEFI program that was captured.
+    pub program: Option<ProgramMachine>,
 }

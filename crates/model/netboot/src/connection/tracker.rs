@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 
-use super::{Connection, HttpRequest, Protocol, TlsAlert, http, tls};
+use super::{Connection, HttpRequest, Protocol, Reset, TlsAlert, http, tls};
 use crate::address::MacAddress;
 use crate::frame::Segment;
 use crate::limits::MAX_REQUESTS;
+use crate::storage::{StorageRefusal, StorageResponse, parse_response};
+use crate::tftp::program_machine;
 
 /// Largest frame, without checksum, with 1,500 bytes of payload and a VLAN tag.
 const MAX_STANDARD_FRAME_SIZE: u32 = 1518;
@@ -48,7 +50,9 @@ impl ConnectionTracker {
                 oversized_frames: 0,
                 zero_windows: 0,
                 zero_window_ns: 0,
-                reset: false,
+                reset: None,
+                refusal: None,
+                storage_granted: false,
                 tls_alert: None,
                 closed: false,
             },
@@ -71,9 +75,11 @@ impl ConnectionTracker {
     pub(super) fn on_segment(&mut self, time_ns: i64, wire_bytes: u32, segment: &Segment<'_>) {
         let connection = &mut self.connection;
         connection.last_ns = connection.last_ns.max(time_ns);
-        connection.reset |= segment.reset;
         connection.closed |= segment.fin;
         let from_client = segment.source == connection.client;
+        if segment.reset {
+            connection.reset.get_or_insert(Reset { time_ns, from_client });
+        }
         if connection.protocol == Protocol::Tls
             && let Some(code) = tls::fatal_alert_code(segment.payload)
         {
@@ -158,7 +164,7 @@ impl ConnectionTracker {
             self.server_next = Some(segment.sequence.wrapping_add(1));
             return;
         }
-        if segment.fin || segment.reset {
+        if segment.fin {
             self.end_response();
         }
         if segment.payload_bytes == 0 {
@@ -177,6 +183,13 @@ impl ConnectionTracker {
             // The server sends an alert when it closes the connection, possibly long after the last byte of a response.
             return;
         }
+        let server_port = connection.server.port();
+        let response = connection.storage().and_then(|service| parse_response(service, server_port, segment.payload));
+        match response {
+            Some(StorageResponse::Refused(answer)) => connection.refusal = Some(StorageRefusal { time_ns, answer }),
+            Some(StorageResponse::Granted) => (connection.refusal, connection.storage_granted) = (None, true),
+            None => {}
+        }
         let head = http::parse_response(segment.payload);
         if let Some(head) = &head
             && head.status != 100
@@ -185,6 +198,10 @@ impl ConnectionTracker {
         }
         let is_encrypted = self.connection.protocol == Protocol::Tls;
         let Some(request) = self.connection.requests.get_mut(self.current_request) else { return };
+        if request.body_bytes == 0 && !is_encrypted {
+            let body_start = head.map_or(0, |head| head.bytes);
+            request.program = segment.payload.get(body_start..).and_then(program_machine);
+        }
         request.last_byte_ns = Some(time_ns);
         request.first_byte_ns = request.first_byte_ns.or(Some(time_ns));
         let mut body = u64::from(new_bytes);

@@ -54,6 +54,10 @@ pub struct Transfer {
     pub last_ns: i64,
     /// True if the transfer started before the capture: name, request and options are unknown.
     pub started_before_capture: bool,
+    /// True if only blocks of the server were captured, without requests and acknowledgments.
+    pub server_only: bool,
+    /// True if a short block, which ends a file, was captured.
+    pub has_last_block: bool,
     /// Time of the last packet that was not a retransmission, ns.
     pub last_new_ns: i64,
     /// Kind of the last packet that was not a retransmission.
@@ -193,6 +197,8 @@ pub struct TransferCounts {
     pub wire_bytes: u64,
     /// DATA packets sent as IP fragments.
     pub fragmented: u64,
+    /// Those of which all fragments were captured.
+    pub reassembled: u64,
     /// Fragments of those packets other than the first.
     pub later_fragments: u64,
     /// Frames larger than an Ethernet frame with 1,500 bytes of payload.

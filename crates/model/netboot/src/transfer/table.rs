@@ -48,7 +48,7 @@ impl TransferTable {
         }
         let Some((client, sender)) = self.owner(datagram) else {
             // With a full table, this may be a transfer whose request was seen and skipped.
-            if !self.is_full() && self.missed_requests.is_missed_transfer(datagram) {
+            if !self.is_full() && self.missed_requests.is_missed_transfer(frame, datagram) {
                 losses.add(&losses::TRANSFERS_WITHOUT_BEGIN, 1);
                 return self.add_missed_transfer(frame, datagram);
             }
@@ -84,12 +84,27 @@ impl TransferTable {
         }
     }
 
+    /// Counts a block of which all fragments were captured.
+    pub fn on_reassembled(&mut self, client: SocketAddr) {
+        if let Some(tracker) = self.open.get_mut(&client) {
+            tracker.on_reassembled();
+        }
+    }
+
     /// Ends all open transfers.
     #[must_use]
     pub fn finish(mut self, losses: &mut Losses) -> Vec<Transfer> {
         let clients: Vec<SocketAddr> = self.open.keys().copied().collect();
         for client in clients {
             self.close(client);
+        }
+        for transfer in std::mem::take(&mut self.missed_requests).unacknowledged_transfers() {
+            losses.add(&losses::TRANSFERS_WITHOUT_BEGIN, 1);
+            if self.is_full() {
+                self.skipped += 1;
+            } else {
+                self.finished.push(transfer);
+            }
         }
         losses.add(&losses::LIMIT_REACHED, self.skipped);
         let missing =

@@ -218,6 +218,11 @@ impl TransferTracker {
         }
     }
 
+    /// Counts a block of which all fragments were captured.
+    pub(super) fn on_reassembled(&mut self) {
+        self.counts.reassembled += 1;
+    }
+
     pub(super) fn on_message(&mut self, arrival: &Arrival, message: Message) {
         self.count_frame(arrival.wire_bytes);
         if !arrival.from_client {
@@ -470,6 +475,8 @@ impl TransferTracker {
             complete_ns: self.complete_ns,
             last_ns: self.last_ns,
             started_before_capture: self.started_before_capture,
+            server_only: false,
+            has_last_block: self.last_block.is_some(),
             last_new_ns: self.last_new_ns,
             last_new_packet: self.last_new_packet,
             client_retransmissions: self.client_retransmissions,

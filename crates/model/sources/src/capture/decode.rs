@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use etherparse::{
     LaxIpv4Slice, LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpSlice, UdpSlice, ip_number,
 };
-use onoff_netboot::frame::{Datagram, FragmentKey, Frame, Packet, Segment, UnreachableReason, UnreachableReport};
+use onoff_netboot::frame::{
+    Datagram, FragmentKey, Frame, Packet, RouterMessageKind, Segment, UnreachableReason, UnreachableReport,
+};
 
 use super::container::RawFrame;
 use super::fault::Fault;
@@ -17,6 +19,12 @@ const ICMP_ECHO_REPLY: u8 = 0;
 const ICMP_UNREACHABLE: u8 = 3;
 const ICMPV6_UNREACHABLE: u8 = 1;
 const ICMPV6_TOO_BIG: u8 = 2;
+const ICMP_TIME_EXCEEDED: u8 = 11;
+const ICMPV6_TIME_EXCEEDED: u8 = 3;
+/// Code of a time-exceeded message: not all fragments arrived in time.
+const REASSEMBLY_TIME: u8 = 1;
+const ROUTER_SOLICITATION: u8 = 133;
+const ROUTER_ADVERTISEMENT: u8 = 134;
 const ICMPV6_ECHO: u8 = 128;
 const ICMPV6_ECHO_REPLY: u8 = 129;
 /// Size of an ICMP header before the quoted packet.
@@ -102,6 +110,9 @@ fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Result<Packet<'a>, Fault> {
                 };
                 unreachable_packet(endpoints, reason, payload)
             }
+            [ICMP_TIME_EXCEEDED, REASSEMBLY_TIME, ..] => {
+                unreachable_packet(endpoints, UnreachableReason::Reassembly, payload)
+            }
             _ => Packet::Other,
         });
     }
@@ -140,6 +151,11 @@ fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Result<Packet<'a>, Fault> {
             [ICMPV6_ECHO, ..] => Packet::AddressProbe { target: endpoints.destination },
             [ICMPV6_ECHO_REPLY, ..] => Packet::AddressAnswer { address: endpoints.source },
             [ICMPV6_TOO_BIG, ..] => unreachable_packet(endpoints, UnreachableReason::TooLarge, message),
+            [ICMPV6_TIME_EXCEEDED, REASSEMBLY_TIME, ..] => {
+                unreachable_packet(endpoints, UnreachableReason::Reassembly, message)
+            }
+            [ROUTER_SOLICITATION, ..] => Packet::Router(RouterMessageKind::Solicitation),
+            [ROUTER_ADVERTISEMENT, ..] => Packet::Router(RouterMessageKind::Advertisement),
             _ => Packet::Other,
         });
     }

@@ -120,7 +120,7 @@ fn add_requests(connection: &Connection, strings: &mut StringPool, rows: &mut Ve
             outcome: match (request.complete, is_refused) {
                 (_, true) => TransferOutcome::Refused,
                 (true, false) => TransferOutcome::Complete,
-                (false, false) if connection.reset => TransferOutcome::Aborted,
+                (false, false) if connection.reset.is_some() => TransferOutcome::Aborted,
                 (false, false) => TransferOutcome::Unfinished,
             },
             status: request.status.map(u32::from),

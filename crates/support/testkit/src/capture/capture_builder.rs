@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{
     CaptureWriter, Container, Link, TcpFlags, TftpServer, TftpTransfer, arp_reply, arp_request, ethernet, fragments,
-    ipv4, tcp, udp,
+    ipv4, ipv6, tcp, udp,
 };
 
 /// Time of the first frame, ns since 1970.
@@ -34,6 +34,8 @@ pub struct DhcpFields {
     /// Client architecture; only in messages from the client.
     pub architecture: u16,
     pub vendor_class: String,
+    /// The server that sends the message.
+    pub server: Ipv4Addr,
     /// The message offers or assigns an address.
     pub has_address: bool,
     /// File to load.
@@ -54,6 +56,7 @@ impl Default for DhcpFields {
         Self {
             architecture: 7,
             vendor_class: "PXEClient:Arch:00007:UNDI:003016".into(),
+            server: SERVER,
             has_address: true,
             boot_file: Some("boot.efi".into()),
             boot_server: SERVER,
@@ -79,6 +82,8 @@ pub struct CaptureBuilder {
     missed_every: u64,
     /// Receive window of TCP segments.
     receive_window: u16,
+    /// The server's port of TCP segments.
+    tcp_port: u16,
 }
 
 impl Default for CaptureBuilder {
@@ -92,6 +97,7 @@ impl Default for CaptureBuilder {
             copies: 1,
             missed_every: 0,
             receive_window: 60_000,
+            tcp_port: 80,
         }
     }
 }
@@ -199,12 +205,14 @@ impl CaptureBuilder {
         };
         if !fields.is_bootp {
             option(53, &[kind as u8]);
-            option(60, fields.vendor_class.as_bytes());
+            if !fields.vendor_class.is_empty() {
+                option(60, fields.vendor_class.as_bytes());
+            }
             if from_client && fields.vendor_class.contains("Client") {
                 option(93, &fields.architecture.to_be_bytes());
             }
             if !from_client {
-                option(54, &SERVER.octets());
+                option(54, &fields.server.octets());
             }
             if kind == DhcpMessageType::Decline {
                 option(50, &CLIENT.octets());
@@ -220,7 +228,7 @@ impl CaptureBuilder {
         } else if from_client {
             ((Ipv4Addr::UNSPECIFIED, 68).into(), (Ipv4Addr::BROADCAST, port).into())
         } else {
-            ((Ipv4Addr::BROADCAST, 68).into(), (SERVER, port).into())
+            ((Ipv4Addr::BROADCAST, 68).into(), (fields.server, port).into())
         };
         let packet = if from_client { udp(client, server, &message) } else { udp(server, client, &message) };
         self.packet(from_client, packet);
@@ -345,6 +353,64 @@ impl CaptureBuilder {
         let packet = ipv4(SERVER, CLIENT, 1, &message, None);
         self.packet(false, packet);
         self
+    }
+
+    /// Adds an ICMP message of a type and code about a packet of the current transfer: from the client about a packet of
+    /// the server, or the other way around.
+    #[must_use]
+    pub fn icmp_within_transfer(mut self, from_client: bool, kind: u8, code: u8) -> Self {
+        let (client, server): (SocketAddr, SocketAddr) =
+            ((CLIENT, self.client_port).into(), (SERVER, self.server_port).into());
+        let quoted = if from_client { udp(server, client, &[0, 3]) } else { udp(client, server, &[0, 4]) };
+        let message = [&[kind, code, 0, 0, 0, 0, 0, 0], &quoted[..28]].concat();
+        let (source, destination) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
+        self.packet(from_client, ipv4(source, destination, 1, &message, None));
+        self
+    }
+
+    /// Adds an ICMPv6 router solicitation from the client, or an advertisement from the server.
+    #[must_use]
+    pub fn router_message(mut self, from_client: bool) -> Self {
+        let (kind, source, station) = if from_client { (133, 1, CLIENT_MAC) } else { (134, 2, SERVER_MAC) };
+        let source = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, source);
+        let group = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, if from_client { 2 } else { 1 });
+        let packet = ipv6(source, group, 58, &[kind, 0, 0, 0, 0, 0, 0, 0], None);
+        self.frame(&ethernet(station, [0x33, 0x33, 0, 0, 0, 1], 0x86DD, &packet));
+        self
+    }
+
+    /// Adds a UDP datagram between ports of the client and the server.
+    #[must_use]
+    pub fn datagram(mut self, from_client: bool, ports: (u16, u16), payload: &[u8]) -> Self {
+        let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, ports.0).into(), (SERVER, ports.1).into());
+        let packet = if from_client { udp(client, server, payload) } else { udp(server, client, payload) };
+        self.packet(from_client, packet);
+        self
+    }
+
+    /// Adds the first fragment of a block that does not fit into a frame.
+    #[must_use]
+    pub fn first_fragment(mut self, block: u16, block_size: usize) -> Self {
+        let number = block.to_be_bytes();
+        let payload = [&[0, 3, number[0], number[1]][..], &vec![0xA5; block_size]].concat();
+        let (client, server): (SocketAddr, SocketAddr) =
+            ((CLIENT, self.client_port).into(), (SERVER, self.server_port).into());
+        let identification = self.next_identification();
+        if let Some(packet) = fragments(server, client, &payload, identification, 1480).first() {
+            self.frame(&ethernet(SERVER_MAC, CLIENT_MAC, 0x0800, packet));
+        }
+        self
+    }
+
+    /// Keeps only the frames that the client sent, or only those of other stations.
+    #[must_use]
+    pub fn one_direction(self, from_client: bool) -> Self {
+        let mut writer = Container::Pcapng.writer(Link::Ethernet.number(), 262_144);
+        let frames = super::read_frames(&self.writer.bytes);
+        for (time_ns, frame) in frames.iter().filter(|(_, frame)| (frame[6..12] == CLIENT_MAC) == from_client) {
+            writer.write_frame(*time_ns, frame);
+        }
+        Self { writer, ..self }
     }
 
     /// Adds an ARP request from the client for `target`.
@@ -473,10 +539,19 @@ impl CaptureBuilder {
         self
     }
 
-    /// Adds a TCP segment between the client and port 80 of the server.
+    /// Sets the server's port of following TCP segments, and uses the next client port.
+    #[must_use]
+    pub fn tcp_port(mut self, port: u16) -> Self {
+        self.next_ports();
+        self.tcp_port = port;
+        self
+    }
+
+    /// Adds a TCP segment between the client and a port of the server: 80 unless another was set.
     #[must_use]
     pub fn tcp_segment(mut self, from_client: bool, numbers: (u32, u32), flags: TcpFlags, payload: &[u8]) -> Self {
-        let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, self.client_port).into(), (SERVER, 80).into());
+        let (client, server): (SocketAddr, SocketAddr) =
+            ((CLIENT, self.client_port).into(), (SERVER, self.tcp_port).into());
         let endpoints = if from_client { (client, server) } else { (server, client) };
         let packet = tcp(endpoints, numbers, flags, self.receive_window, payload);
         self.packet(from_client, packet);

@@ -188,6 +188,7 @@ pub struct TcpFlags {
     pub syn: bool,
     pub ack: bool,
     pub fin: bool,
+    pub reset: bool,
 }
 
 #[must_use]
@@ -203,7 +204,8 @@ pub fn tcp(
     segment.extend(destination.port().to_be_bytes());
     segment.extend(sequence.to_be_bytes());
     segment.extend(acknowledgment.to_be_bytes());
-    let bits = u8::from(flags.fin) | (u8::from(flags.syn) << 1) | (u8::from(flags.ack) << 4);
+    let bits =
+        u8::from(flags.fin) | (u8::from(flags.syn) << 1) | (u8::from(flags.reset) << 2) | (u8::from(flags.ack) << 4);
     segment.extend([0x50, bits]);
     segment.extend(window.to_be_bytes());
     segment.extend([0; 4]);

@@ -64,8 +64,11 @@ fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     if !outcome.advice.is_empty() {
         writeln!(out, "Fix: {}.", printable(&outcome.advice))?;
     }
-    if outcome.attempts > 1 {
-        writeln!(out, "The boot program was loaded {} times.", outcome.attempts)?;
+    if outcome.program_loads > 1 {
+        writeln!(out, "The boot program was loaded {} times.", outcome.program_loads)?;
+    }
+    if outcome.repeats > 1 {
+        writeln!(out, "{} attempts failed for this reason.", outcome.repeats)?;
     }
     Ok(())
 }
@@ -73,7 +76,7 @@ fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
 /// Capitalizes a sentence unless it starts with a file name or an address.
 fn sentence_case(text: &str) -> String {
     match text.split(' ').next() {
-        Some("the" | "nobody" | "no" | "offers" | "a") => capitalized(text),
+        Some("the" | "no" | "offers" | "a") => capitalized(text),
         _ => text.to_owned(),
     }
 }

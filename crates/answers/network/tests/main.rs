@@ -1,0 +1,8 @@
+//! All integration tests of this crate in one binary, to link only once.
+#![allow(clippy::unwrap_used)]
+
+mod attempts;
+mod one_side;
+mod outcomes;
+mod storage;
+mod support;
