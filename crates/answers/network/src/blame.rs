@@ -154,7 +154,11 @@ fn download(download: &Download, share: NetworkShare, measures: &mut Measures) -
     let connect = download.connect_ns.unwrap_or(0);
     let Some(first_byte) = download.first_byte_ns else {
         measures.timeouts += 1;
-        return Shares { network: connect, timeouts: download.duration_ns.saturating_sub(connect), ..Shares::default() };
+        return Shares {
+            network: connect,
+            timeouts: download.duration_ns.saturating_sub(connect),
+            ..Shares::default()
+        };
     };
     measures.server_turns += 1;
     measures.round_trips += 2;

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod attempts;
+mod blame;
 mod clients;
 pub mod dhcp;
 pub mod findings;
@@ -316,8 +317,10 @@ fn network_boot(
         until_ns: next_boot_ns,
         successor: if has_next_boot { Successor::Boot } else { Successor::None },
     });
+    let stages = stages::stages(start_ns, end_ns, &dhcp, (&files, &downloads), file_server_ns);
     let mut boot = NetworkBoot {
-        stages: stages::stages(start_ns, end_ns, &dhcp, (&files, &downloads), file_server_ns),
+        blame: blame::blame(&stages, &dhcp, &files, &downloads, shortest.network_share()),
+        stages,
         client,
         start_ns,
         end_ns,

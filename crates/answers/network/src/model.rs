@@ -8,6 +8,7 @@
 //!
 //! c0 and k are fitted to all windows that one client program used in the capture. With a single window they cannot be
 //! separated, so predictions are a range: from all of the turn per acknowledgment (c0) to all of it per block (k). With
+//! several windows the range comes from the residuals of the fit and from the distance to the fitted windows. With
 //! several block sizes, k is split into a part per block and a part per byte; with a single size, a prediction for
 //! another size is also a range. A fragmented block may cost the client as much as one block per fragment.
 
@@ -36,6 +37,16 @@ const IPV6_HEADER: u64 = 40;
 const IPV6_FRAGMENT_HEADER: u64 = 8;
 /// Client timeout if none was captured, ns: EDK II's 4 s.
 const TIMEOUT_NS: f64 = 4e9;
+/// Shortest timeout of either end if none was captured, ns: servers repeat a block after 1 s.
+const MIN_TIMEOUT_NS: f64 = 1e9;
+/// Minimum relative uncertainty of a prediction for other settings. Turns of firmware vary by this much between files.
+const MIN_ERROR: f64 = 0.05;
+/// Share of the difference to the model's extremes for each doubling of the window beyond the fitted ones, with two
+/// fitted windows; half of it with more.
+const SHARE_PER_DOUBLING: f64 = 0.25;
+/// Maximum growth of the client's turn with the network's round trip. Firmware polls for packets with a timer: of 10 ms
+/// of delay, OVMF added 1.8 ms to its turn.
+const MAX_TURN_PER_ROUND_TRIP: f64 = 0.3;
 
 /// The cost of the client's turn, per acknowledgment, block and byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -86,6 +97,8 @@ pub struct LatencyModel {
     pub fitted: bool,
     /// The windows that c0 and k were fitted to.
     pub fitted_windows: Vec<u32>,
+    /// Largest difference between a fitted and a measured turn, percent; `None` if not fitted.
+    pub fit_error_percent: Option<f64>,
     /// The block sizes that `per_byte_ns` was fitted to; empty if it was not fitted.
     pub fitted_block_sizes: Vec<u32>,
     /// (N - n) g + n (s + c), ns.
@@ -132,9 +145,9 @@ pub struct Prediction {
     pub block_size: Option<u32>,
     /// Lower bound, ns.
     pub shortest_ns: i64,
-    /// Upper bound, ns; equal to `shortest_ns` if c0 and k were separated.
+    /// Upper bound, ns; equal to `shortest_ns` for the captured settings.
     pub longest_ns: i64,
-    /// Part spent on losses, ns; zero without losses.
+    /// Part of the upper bound that is spent on losses, ns; zero without losses.
     pub losses_ns: i64,
 }
 
@@ -248,6 +261,7 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
         per_block,
         fitted: false,
         fitted_windows: Vec::new(),
+        fit_error_percent: None,
         fitted_block_sizes: Vec::new(),
         steady_ns,
         model_ns,
@@ -300,7 +314,8 @@ pub(super) fn fit_together(fitted: &mut [FittedTransfer], round_trip_at_most_ns:
         let fit = client_turn(&turns);
         for transfer in fitted.iter_mut().filter(|transfer| transfer.firmware == firmware) {
             transfer.round_trip_at_most_ns = round_trip_at_most_ns.unwrap_or(0).max(0) as f64;
-            if let Some(FittedTurn { turn, windows, block_sizes }) = &fit {
+            if let Some(FittedTurn { turn, windows, block_sizes, error }) = &fit {
+                transfer.model.fit_error_percent = Some(error * 100.0);
                 transfer.model.per_acknowledgment = *turn;
                 transfer.model.per_block = *turn;
                 transfer.model.fitted = true;
@@ -318,6 +333,8 @@ struct FittedTurn {
     windows: Vec<u32>,
     /// Empty if the cost per byte was not separated.
     block_sizes: Vec<u32>,
+    /// Largest relative difference between a fitted and a measured turn.
+    error: f64,
 }
 
 /// Fits c0 and k by least squares of relative errors, counting each pair of window and block size once; `None` if the
@@ -362,7 +379,9 @@ fn client_turn(turns: &[TurnSample]) -> Option<FittedTurn> {
     if !separates_bytes {
         block_sizes.clear();
     }
-    Some(FittedTurn { turn: ClientTurn { fixed_ns, per_block_ns, per_byte_ns }, windows, block_sizes })
+    let parts = [fixed_ns, per_block_ns, per_byte_ns];
+    let error = pairs.iter().map(|turn| (1.0 - dot(features(turn), parts) / turn.ns).abs()).fold(0.0, f64::max);
+    Some(FittedTurn { turn: ClientTurn { fixed_ns, per_block_ns, per_byte_ns }, windows, block_sizes, error })
 }
 
 /// Combinations of c0, part per block and part per byte. Combinations without the last part come last.
@@ -490,7 +509,10 @@ impl FittedTransfer {
         let gaps =
             if model.gap_measured { [captured_gap, captured_gap * wire / captured_wire.max(1.0)] } else { [wire; 2] };
         let server = model.server_ns as f64;
-        let losses = self.losses_ns(settings, window, blocks);
+        let (fewest_losses_ns, losses_ns) = self.losses_ns(settings, window, blocks);
+        // The captured settings are measured; others are as uncertain as the fit.
+        let is_measured = is_unchanged && settings.round_trip_ns.is_none() && settings.loss.is_none();
+        let error = if is_measured { 0.0 } else { self.error() };
         let (mut shortest, mut longest) = (f64::INFINITY, 0.0_f64);
         for client in [model.per_acknowledgment, model.per_block] {
             let captured_block_ns = client.block_ns(self.block_size);
@@ -499,19 +521,47 @@ impl FittedTransfer {
                 steady(model.blocks, model.turns, captured_gap, server, client.with_block(captured_block_ns));
             let unexplained_ns = model.measured_ns as f64 - captured_ns - model.losses_ns as f64;
             for per_block_ns in self.block_costs(client, block_size) {
-                for gap_ns in gaps {
-                    let new_ns = steady(blocks, turns, gap_ns, server, client.with_block(per_block_ns));
-                    for round_trip in self.round_trip_change(settings) {
-                        let total_ns =
-                            (new_ns + turns as f64 * round_trip + losses + unexplained_ns.max(-0.5 * new_ns)).max(0.0);
-                        shortest = shortest.min(total_ns);
-                        longest = longest.max(total_ns);
-                    }
+                let turns_ns = self.distant_turns(client.with_block(per_block_ns), window);
+                for (gap_ns, turn_change_ns) in gaps.into_iter().flat_map(|gap| turns_ns.map(|turn| (gap, turn))) {
+                    let new_ns = steady(blocks, turns, gap_ns, server, client.with_block(per_block_ns))
+                        + turns as f64 * turn_change_ns;
+                    let margin_ns = error * new_ns;
+                    let rest_ns = unexplained_ns.max(-0.5 * new_ns);
+                    let [less, more] = self.round_trip_change(settings);
+                    let least_ns = new_ns - margin_ns + turns as f64 * less + fewest_losses_ns + rest_ns;
+                    let most_ns = new_ns + margin_ns + turns as f64 * more + losses_ns + rest_ns;
+                    shortest = shortest.min(least_ns.max(0.0));
+                    longest = longest.max(most_ns.max(0.0));
                 }
             }
         }
         // Casts of floats saturate.
-        (shortest.round() as i64, longest.round() as i64, losses.round() as i64)
+        (shortest.round() as i64, longest.round() as i64, losses_ns.round() as i64)
+    }
+
+    /// Returns the relative uncertainty of a predicted turn.
+    fn error(&self) -> f64 {
+        self.model.fit_error_percent.map_or(MIN_ERROR, |percent| MIN_ERROR.max(percent / 100.0))
+    }
+
+    /// Returns the range by which a turn may differ from the fit for a window outside the fitted ones, in ns. Within
+    /// them it is zero. At the extremes, the turn does not change beyond the nearest fitted window, or is proportional
+    /// to the window.
+    fn distant_turns(&self, client: ClientTurn, window: u32) -> [f64; 2] {
+        let windows = &self.model.fitted_windows;
+        let (Some(&smallest), Some(&largest)) = (windows.first(), windows.last()) else { return [0.0; 2] };
+        let nearest = window.clamp(smallest, largest).max(1);
+        if window == nearest {
+            return [0.0; 2];
+        }
+        let turn_ns = |window: u32| client.fixed_ns + client.per_block_ns * f64::from(window);
+        let (fitted_ns, nearest_ns) = (turn_ns(window), turn_ns(nearest));
+        let ratio = f64::from(window) / f64::from(nearest);
+        let share = SHARE_PER_DOUBLING / if windows.len() > 2 { 2.0 } else { 1.0 };
+        let weight = (share * ratio.log2().abs()).min(1.0);
+        let extremes = [nearest_ns, nearest_ns * ratio];
+        let (low, high) = (extremes[0].min(extremes[1]), extremes[0].max(extremes[1]));
+        [weight * (low - fitted_ns).min(0.0), weight * (high - fitted_ns).max(0.0)]
     }
 
     /// Returns the range of the client's cost for a block of another size, in ns.
@@ -541,31 +591,38 @@ impl FittedTransfer {
             None => [0.0; 2],
             Some(ns) => {
                 let captured_max_ns = self.round_trip_at_most_ns.min(self.model.turn_ns as f64);
-                [ns as f64 - captured_max_ns, ns as f64]
+                let growth_ns = MAX_TURN_PER_ROUND_TRIP * (ns as f64 - captured_max_ns).max(0.0);
+                [ns as f64 - captured_max_ns, ns as f64 + growth_ns]
             }
         }
     }
 
-    /// Returns the cost of losses, in ns, at the captured or given loss rate. The captured cost per loss is adjusted
-    /// for the window.
-    fn losses_ns(&self, settings: &Settings, window: u32, blocks: u64) -> f64 {
+    /// Returns the range of the cost of losses, in ns, at the captured or given loss rate. The captured cost per loss is
+    /// adjusted for the window. At a given rate, the lost blocks may all be inside their windows, where the client
+    /// requests the rest at once, or all be the last of a window, which costs a timeout each.
+    fn losses_ns(&self, settings: &Settings, window: u32, blocks: u64) -> (f64, f64) {
         let model = &self.model;
         let share = model.loss_events as f64 / model.blocks.max(1) as f64;
         let lost_blocks = settings.loss.unwrap_or(share) * blocks as f64;
         if lost_blocks <= 0.0 {
-            return 0.0;
+            return (0.0, 0.0);
         }
-        let cost_ns = self.loss_ns(window);
-        if model.loss_events == 0 {
-            return lost_blocks * cost_ns;
+        if settings.loss.is_none() {
+            // Scale the captured cost per loss.
+            let captured_window_cost_ns = self.loss_ns(self.window);
+            let per_loss_ns = model.losses_ns as f64 / model.loss_events.max(1) as f64;
+            let cost_ns = lost_blocks * per_loss_ns * self.loss_ns(window) / captured_window_cost_ns.max(1.0);
+            return (cost_ns, cost_ns);
         }
-        // Scale the captured cost per loss.
-        let captured_window_cost_ns = self.loss_ns(self.window);
-        lost_blocks * model.losses_ns as f64 / model.loss_events as f64 * cost_ns / captured_window_cost_ns.max(1.0)
+        let resend_ns = repeat_ns(f64::from(window), model.gap_ns as f64, model.turn_ns as f64);
+        let shortest_timeout_ns = self.timeout_ns.min(MIN_TIMEOUT_NS);
+        // In windows of one block, each is the last.
+        let least_ns = if window <= 1 { shortest_timeout_ns.max(resend_ns) } else { resend_ns };
+        (lost_blocks * least_ns, lost_blocks * self.timeout_ns.max(resend_ns))
     }
 
-    /// Returns the cost of a lost block, in ns. The rest of its window is resent; the last block of a window costs a
-    /// timeout.
+    /// Returns the expected cost of a lost block, in ns. The rest of its window is resent; the last block of a window
+    /// costs a timeout.
     fn loss_ns(&self, window: u32) -> f64 {
         let window = f64::from(window.max(1));
         let resend_ns = repeat_ns(window, self.model.gap_ns as f64, self.model.turn_ns as f64);

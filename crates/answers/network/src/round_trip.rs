@@ -21,6 +21,18 @@ const MIN_RATIO: i64 = 2;
 pub(super) struct ShortestResponses {
     client_ns: Option<i64>,
     server_ns: Option<i64>,
+    /// The shortest response to ARP, ICMP or a TCP handshake, which takes a machine no time of work.
+    client_reply_ns: Option<i64>,
+    server_reply_ns: Option<i64>,
+}
+
+/// The part of each end's turns that is the network's, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NetworkShare {
+    pub(super) client_ns: i64,
+    pub(super) server_ns: i64,
+    /// The round trip between the ends; `None` if only turns bound it.
+    pub(super) measured_ns: Option<i64>,
 }
 
 impl ShortestResponses {
@@ -44,14 +56,14 @@ impl ShortestResponses {
                 start.zip(end).map(|(start, end)| end.saturating_sub(start).max(0))
             };
             let confirmed = elapsed(connection.accepted_ns, connection.confirmed_ns);
-            shortest.add(confirmed, elapsed(connection.opened_ns, connection.accepted_ns));
+            shortest.add_reply(confirmed, elapsed(connection.opened_ns, connection.accepted_ns));
         }
         let addresses = client.addresses.iter().filter_map(|address| address.parse::<IpAddr>().ok());
         if let Some(station) = capture.addresses.get(&server).and_then(|address| address.station) {
-            addresses.for_each(|address| shortest.add(link.shortest_answer(address, station), None));
+            addresses.for_each(|address| shortest.add_reply(link.shortest_answer(address, station), None));
         }
         if let Some(station) = client.mac {
-            shortest.add(None, link.shortest_answer(server, station));
+            shortest.add_reply(None, link.shortest_answer(server, station));
         }
         shortest
     }
@@ -59,6 +71,33 @@ impl ShortestResponses {
     fn add(&mut self, client_ns: Option<i64>, server_ns: Option<i64>) {
         self.client_ns = self.client_ns.into_iter().chain(client_ns).min();
         self.server_ns = self.server_ns.into_iter().chain(server_ns).min();
+    }
+
+    fn add_reply(&mut self, client_ns: Option<i64>, server_ns: Option<i64>) {
+        self.add(client_ns, server_ns);
+        self.client_reply_ns = self.client_reply_ns.into_iter().chain(client_ns).min();
+        self.server_reply_ns = self.server_reply_ns.into_iter().chain(server_ns).min();
+    }
+
+    /// Returns the network's part of the turns. Near one end, only replies of the other end show the network; that
+    /// end's own replies pass no network.
+    pub(super) fn network_share(self) -> NetworkShare {
+        let at_most = |reply_ns: Option<i64>, shortest_ns: Option<i64>| {
+            reply_ns.map(|reply_ns| shortest_ns.map_or(reply_ns, |shortest_ns| shortest_ns.min(reply_ns)))
+        };
+        let client_ns = at_most(self.client_reply_ns, self.client_ns);
+        let server_ns = at_most(self.server_reply_ns, self.server_ns);
+        let share = |client_ns: i64, server_ns: i64| NetworkShare {
+            client_ns,
+            server_ns,
+            measured_ns: Some(client_ns.saturating_add(server_ns)),
+        };
+        match (self.side(), client_ns, server_ns) {
+            (CaptureSide::Server, Some(client_ns), _) => share(client_ns, 0),
+            (CaptureSide::Client, _, Some(server_ns)) => share(0, server_ns),
+            (CaptureSide::Unknown, Some(client_ns), Some(server_ns)) => share(client_ns, server_ns),
+            _ => NetworkShare::default(),
+        }
     }
 
     /// Returns an upper bound of the round trip between the ends: the sum of the round trips from the capture point to

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod attempts;
+mod blame;
 mod one_side;
 mod outcomes;
 mod storage;

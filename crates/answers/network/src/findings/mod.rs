@@ -6,12 +6,14 @@ mod block_small;
 mod choice_delay;
 mod dhcp_retries;
 mod duplicate_blocks;
+mod far_network;
 mod http_problems;
 mod ip_order;
 mod offload;
 mod outcome;
 mod retransmissions;
 mod slow_client;
+mod slow_server;
 mod window_refused;
 mod window_small;
 mod wrong_file;
@@ -38,7 +40,7 @@ impl Facts<'_> {
 
 type Rule = fn(&Facts<'_>) -> Vec<Finding>;
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 17] = [
     outcome::check,
     address_check::check,
     block_fragmented::check,
@@ -46,11 +48,13 @@ const RULES: [Rule; 15] = [
     choice_delay::check,
     dhcp_retries::check,
     duplicate_blocks::check,
+    far_network::check,
     http_problems::check,
     ip_order::check,
     offload::check,
     retransmissions::check,
     slow_client::check,
+    slow_server::check,
     window_refused::check,
     window_small::check,
     wrong_file::check,

@@ -83,6 +83,8 @@ pub struct NetworkBoot {
     /// Upper bound of the round trip between the client and its main server, ns. It is the sum of the shortest
     /// responses of both ends to each other (turns, TCP handshakes, ARP, ICMP).
     pub max_round_trip_ns: Option<i64>,
+    /// Who spent the time.
+    pub blame: BootBlame,
     /// The stages in order, without gaps.
     pub stages: Vec<Stage>,
     /// Dialogues with DHCP and boot servers.
@@ -329,6 +331,34 @@ pub struct Costs {
     pub timeouts_ns: i64,
     /// The rest, ns: retransmissions without a timeout and their consequences.
     pub remainder_ns: i64,
+}
+
+/// The time of a boot, divided among client, server, network and waiting for timeouts. The parts add up to its duration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BootBlame {
+    /// Turns and pauses of the client, and time without requests.
+    pub client: BlamePart,
+    /// Turns and pauses of the servers.
+    pub server: BlamePart,
+    /// Round trips and blocks on the wire.
+    pub network: BlamePart,
+    /// Waiting for an answer that did not come.
+    pub timeouts: BlamePart,
+    /// Round trip of the network, ns, from the shortest ARP, ICMP or TCP response of the end that is far from the capture
+    /// point; `None` if there is none: the round trip is then part of that end's turns.
+    pub round_trip_ns: Option<i64>,
+}
+
+/// A part of the time of a boot.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BlamePart {
+    pub ns: i64,
+    /// Share of the boot, percent.
+    pub share_percent: f64,
+    /// What the time consists of.
+    pub measure: String,
 }
 
 /// Totals of the complete TFTP transfers.

@@ -12,6 +12,9 @@ use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 
 pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     outcome(boot, out)?;
+    if let Some(sentence) = blame(boot) {
+        writeln!(out, "{sentence}")?;
+    }
     if let Some(sentence) = parts(boot) {
         writeln!(out, "{sentence}")?;
     }
@@ -79,6 +82,24 @@ fn sentence_case(text: &str) -> String {
         Some("the" | "no" | "offers" | "a") => capitalized(text),
         _ => text.to_owned(),
     }
+}
+
+/// Names who spent the time, longest part first.
+fn blame(boot: &NetworkBoot) -> Option<String> {
+    let blame = &boot.blame;
+    let mut parts = [
+        ("client", &blame.client),
+        ("server", &blame.server),
+        ("network", &blame.network),
+        ("timeouts", &blame.timeouts),
+    ];
+    parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.ns));
+    let named: Vec<String> = parts
+        .iter()
+        .filter(|(_, part)| part.ns > 0)
+        .map(|(name, part)| format!("{name} {} ({})", duration(part.ns), percent(part.share_percent)))
+        .collect();
+    (!named.is_empty()).then(|| format!("Blame: {}.", named.join(", ")))
 }
 
 fn parts(boot: &NetworkBoot) -> Option<String> {

@@ -1,6 +1,7 @@
 //! The text report of network boots: headline, stages, files, then findings.
 
 mod attempts;
+mod blame;
 mod dhcp;
 mod findings;
 mod headline;
@@ -49,7 +50,10 @@ pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn
         headline::write(boot, out)?;
         let attempts = attempts::section(boot, options.top);
         let dialogues = dhcp::section(boot, options.top);
-        section::text::write_all(attempts.iter().chain(&[stages::section(boot)]).chain(&dialogues), out)?;
+        section::text::write_all(
+            attempts.iter().chain(&[blame::section(boot), stages::section(boot)]).chain(&dialogues),
+            out,
+        )?;
         transfers::write(boot, options.top, out)?;
         section::text::write_all(&http::section(boot, options.top), out)?;
         model::write(boot, report.link_bits_per_s, &options.what_if, out)?;
