@@ -13,7 +13,7 @@ pub mod model;
 pub mod outcome;
 pub mod report;
 mod round_trip;
-mod stages;
+pub mod stages;
 mod transfers;
 
 use std::net::IpAddr;

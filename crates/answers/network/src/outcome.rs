@@ -162,11 +162,15 @@ impl Evidence<'_> {
 
 /// Returns the outcome of a boot and its attempts.
 pub(super) fn outcome(evidence: &Evidence<'_>) -> (BootOutcome, Vec<BootAttempt>) {
+    let one_sided = direction::conclusion(evidence);
     let starts = attempts::later_starts(evidence.dhcp, evidence.files, evidence.downloads);
     let judged: Vec<(Evidence<'_>, Conclusion)> = attempts::divide(evidence, &starts)
         .into_iter()
         .map(|attempt| {
             let conclusion = judge(&attempt);
+            // In a capture of one direction, an answer that is missing may have come.
+            let is_unproven = conclusion.verdict == Verdict::Failed && conclusion.reason.is_missing_answer();
+            let conclusion = one_sided.clone().filter(|_| is_unproven).unwrap_or(conclusion);
             (attempt, conclusion)
         })
         .collect();
@@ -215,7 +219,7 @@ fn decide(evidence: &Evidence<'_>, judged: &[(Evidence<'_>, Conclusion)]) -> Con
         last.verdict == Verdict::Loaded || (last.verdict == Verdict::Unknown && last_attempt.is_receiving());
     let Some((index, ended)) = ended.filter(|_| !is_decided) else { return last.clone() };
     let mut conclusion = ended.clone();
-    if last.verdict == Verdict::Unknown && index + 1 < judged.len() {
+    if last.reason == Reason::CaptureEnds && index + 1 < judged.len() {
         let (method, ip_version) = attempts::method(last_attempt);
         conclusion.description += &format!("; {} had not ended in this capture", method.name(ip_version));
         return conclusion.likely();

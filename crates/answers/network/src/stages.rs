@@ -100,6 +100,13 @@ pub(super) fn stages(
         .collect()
 }
 
+/// True for a stage in which nothing is done: the client waits for a link, for its user, or for an answer that does not
+/// come.
+#[must_use]
+pub fn is_wait(stage: &Stage) -> bool {
+    matches!(stage.kind, StageKind::Link | StageKind::Menu) || stage.rule == Rule::FromRequestToLastMessage
+}
+
 fn silence(stages: &[StageInterval], next: &StageInterval, menu: Option<&DhcpExchange>, position_ns: i64) -> StageKind {
     if stages.is_empty() {
         return StageKind::Link;

@@ -117,6 +117,19 @@ fn a_failing_boot_after_a_good_one_is_another_boot() {
 }
 
 #[test]
+fn a_program_that_goes_on_without_an_optional_file_is_judged_by_what_follows() {
+    let program = DhcpFields { transaction: 9, user_class: "iPXE".into(), ..DhcpFields::default() };
+    let loaded = || lease().file("ipxe.efi", 40, b"").request("autoexec.ipxe", &[]).error(false, 1, "File not found");
+    assert_outcome(&boot(ended(loaded())), Verdict::Failed, Reason::FileRefused, &["autoexec.ipxe"]);
+    let unanswered = [1_000, 2_000, 4_000]
+        .into_iter()
+        .fold(loaded(), |capture, wait_ms| capture.dhcp(DhcpMessageType::Discover, &program).wait_ms(wait_ms));
+    let unanswered = boot(ended(unanswered));
+    assert_outcome(&unanswered, Verdict::Failed, Reason::NoDhcpAnswer, &["ipxe.efi was loaded"]);
+    assert_eq!(unanswered.attempts.len(), 1, "{:?}", unanswered.attempts);
+}
+
+#[test]
 fn parallel_dialogues_are_one_attempt() {
     let capture = CaptureBuilder::default().dhcpv6_solicit(1).wait_ms(5).lease(&DhcpFields::default());
     let boot = boot(ended(capture.file("boot.efi", 40, b"")));

@@ -26,6 +26,16 @@ fn packets_of_the_client_only() {
 }
 
 #[test]
+fn an_earlier_attempt_is_not_unanswered_either() {
+    let http = crate::support::http_fields(9);
+    let capture = unanswered(CaptureBuilder::default(), &http).lease(&DhcpFields::default());
+    let capture = capture.request("boot.efi", &[]).blocks(1..40, b"").data(40, b"end").acknowledge(40);
+    let boot = boot(ended(capture).one_direction(true));
+    assert_outcome(&boot, Verdict::Unknown, Reason::OneDirection, &[]);
+    assert!(boot.attempts.iter().all(|attempt| attempt.reason == Reason::OneDirection), "{:?}", boot.attempts);
+}
+
+#[test]
 fn packets_of_the_server_only() {
     let transfer = || lease().request("boot.efi", &[]).blocks(1..40, b"").data(40, b"end").acknowledge(40);
     let one = boot(ended(transfer()).one_direction(false));

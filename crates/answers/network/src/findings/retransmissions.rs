@@ -20,12 +20,17 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if timeouts == 0 && percent < MIN_PERCENT {
         return Vec::new();
     }
+    let mut listed = files.iter().flat_map(|file| &file.timeouts).peekable();
+    let is_by_server = listed.peek().is_some() && listed.all(|timeout| !timeout.by_client);
     let advice = match (repeated > 0, facts.boot.capture_side) {
         (true, _) if losses > 0 => {
             "look for packet loss: cable, switch port, duplex, or a server that overruns the client"
         }
         (true, _) => {
             "the server repeated blocks that had arrived: its timeout is shorter than the client's turn; raise it, or update the server"
+        }
+        _ if is_by_server => {
+            "the server repeated its packets because the client did not respond: check the client, and look for a filter between the two"
         }
         // Only requests and acknowledgments were repeated.
         (false, CaptureSide::Server) => {

@@ -14,7 +14,6 @@ pub(super) fn codes(reason: Reason, bios: Option<bool>, ip_version: u8) -> Vec<E
         (Reason::BootServerSilent, _) => (&["PXE-E16"], &["PXE-E55"]),
         (Reason::ServerNotOnLink, _) => (&["PXE-E18"], &["PXE-E11"]),
         (Reason::FragmentsLost, _) => (&["PXE-E18"], &["PXE-E35"]),
-        (Reason::NoRouterAdvertisement, _) => (&["PXE-E18"], &[]),
         (Reason::ServerUnreachable, _) => (&["PXE-E99"], &["PXE-E32"]),
         (Reason::RequestUnanswered | Reason::OptionsUnanswered, _) => (&["PXE-E18"], &["PXE-E32"]),
         (Reason::ServerSilent | Reason::BlockNumberLimit, _) => (&["PXE-E18"], &["PXE-E35"]),

@@ -196,6 +196,10 @@ fn refused_after(evidence: &Evidence<'_>, loaded: &Loaded, file: &FileTransfer, 
         // Loaders look for optional files.
         return None;
     }
+    if evidence.dhcp.iter().any(|exchange| exchange.stack == Stack::BootProgram && exchange.start_ns > file.end_ns) {
+        // The program went on without the file.
+        return None;
+    }
     let files = if refused == 1 { "1 file".to_owned() } else { format!("{refused} files") };
     let description = format!(
         "{} was loaded and then requested {files}, the last one {}, which the server refused",

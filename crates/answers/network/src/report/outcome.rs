@@ -188,6 +188,23 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// True if the failure is that packets of the other end are not in the capture.
+    pub(crate) fn is_missing_answer(self) -> bool {
+        matches!(
+            self,
+            Self::NoDhcpAnswer
+                | Self::NoBootFile
+                | Self::BootServerSilent
+                | Self::RequestUnanswered
+                | Self::OptionsUnanswered
+                | Self::ServerSilent
+                | Self::ClientSilent
+                | Self::HttpUnanswered
+                | Self::NameNotResolved
+                | Self::StorageUnanswered
+        )
+    }
+
     /// Returns the JSON name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -18,6 +18,15 @@ pub enum NetbootOutput {
     Svg,
 }
 
+/// The outcome that a boot must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExpectedOutcome {
+    /// All boot files were loaded
+    Loaded,
+    /// The boot failed
+    Failed,
+}
+
 /// Show where the time of a network boot went, from a packet capture: DHCP, TFTP and HTTP transfers, what to fix
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
@@ -29,6 +38,7 @@ Examples:
   onoff netboot boot.pcap --link-rate 100M --top 20
   onoff netboot boot.pcap --window 16 --rtt 5ms   estimate with other settings
   onoff netboot boot.pcap --format svg -o boot.svg
+  onoff netboot boot.pcap --expect loaded   test a boot server
   onoff netboot boot.pcap --format json |
       jq '.boots[].transfers[] | {{file, duration_ns}}'
 
@@ -66,6 +76,10 @@ pub struct NetbootArguments {
     /// Estimate the time with this block loss rate, such as 0.5%
     #[arg(long, value_name = "PERCENT")]
     pub loss: Option<String>,
+
+    /// Exit with code 1 if a boot has another outcome, with code 2 if its outcome is not known
+    #[arg(long, value_name = "OUTCOME")]
+    pub expect: Option<ExpectedOutcome>,
 
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -2,6 +2,8 @@
 
 use onoff_netboot::MacAddress;
 use onoff_network::model::Settings;
+use onoff_network::outcome::Verdict;
+use onoff_network::report::NetbootReport;
 use onoff_network::{ClientFilter, NetbootOptions};
 use onoff_report::svg;
 use onoff_report::text;
@@ -10,7 +12,7 @@ use onoff_sections::csv;
 use onoff_sections::json;
 use onoff_sections::section;
 
-use crate::arguments::netboot::{NetbootArguments, NetbootOutput};
+use crate::arguments::netboot::{ExpectedOutcome, NetbootArguments, NetbootOutput};
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
@@ -21,9 +23,9 @@ pub fn resolve(arguments: NetbootArguments) -> Result<Invocation, Failure> {
         link_bits_per_s: link_rate(&arguments.link_rate)?,
         what_if: settings(&arguments)?,
     };
-    let NetbootArguments { files, format, top, output, .. } = arguments;
+    let NetbootArguments { files, format, top, output, expect, .. } = arguments;
     let invocation = Invocation::new(Recording::from_files(files), output, move |recording, destination| {
-        run(recording, &options, (format, top), destination)
+        run(recording, &options, (format, top), expect, destination)
     });
     Ok(invocation.text_if(format == NetbootOutput::Text))
 }
@@ -92,6 +94,7 @@ fn run(
     recording: Recording,
     options: &NetbootOptions,
     (format, top): (NetbootOutput, usize),
+    expected: Option<ExpectedOutcome>,
     destination: &Destination,
 ) -> Result<(), Failure> {
     let (session, report) = super::query(recording, |session| session.netboot(options))?;
@@ -106,5 +109,21 @@ fn run(
             NetbootOutput::Json => json::document::write(&[session.provenance()?], &report, out)?,
         }
         Ok(())
-    })
+    })?;
+    expected.map_or(Ok(()), |expected| check(&report, expected))
+}
+
+/// Fails if a boot has another outcome than expected, or none that is known.
+fn check(report: &NetbootReport, expected: ExpectedOutcome) -> Result<(), Failure> {
+    const UNEXPECTED: u8 = 1;
+    const UNKNOWN: u8 = 2;
+    let expected = match expected {
+        ExpectedOutcome::Loaded => Verdict::Loaded,
+        ExpectedOutcome::Failed => Verdict::Failed,
+    };
+    let mut verdicts = report.boots.iter().map(|boot| boot.outcome.verdict).filter(|verdict| *verdict != expected);
+    let Some(first) = verdicts.next() else { return Ok(()) };
+    let is_unknown = |verdict: Verdict| verdict == Verdict::Unknown;
+    let all_unknown = is_unknown(first) && verdicts.all(is_unknown);
+    Err(Failure::Reported(if all_unknown { UNKNOWN } else { UNEXPECTED }))
 }

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
+use onoff_network::outcome::Verdict;
 use onoff_network::report::{NetbootReport, NetworkBoot, Stage, StageKind};
+use onoff_network::stages::is_wait;
 
 use super::{escaped, step, tick, ticks};
 use onoff_sections::terminal::quantity::{duration, percent};
@@ -34,6 +36,10 @@ pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12">"#
     )?;
     writeln!(out, r##"<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>"##)?;
+    writeln!(
+        out,
+        r##"<defs><pattern id="wait" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="#f2f2f2"/><line x1="0" y1="0" x2="0" y2="6" stroke="#9a9a9a" stroke-width="2"/></pattern></defs>"##
+    )?;
     let mut top = 0;
     for (boot, rows) in &charts {
         chart(boot, rows, top, out)?;
@@ -65,17 +71,47 @@ fn chart(boot: &NetworkBoot, rows: &[&Stage], top: i64, out: &mut dyn Write) -> 
     };
     writeln!(
         out,
-        r##"<text x="{MARGIN}" y="{}" font-size="16" font-weight="bold" fill="#1a1a1a">Network boot of {}: {}</text>"##,
+        r##"<text x="{MARGIN}" y="{}" font-size="16" font-weight="bold" fill="#1a1a1a">Network boot of {}: {}{}</text>"##,
         top + 26,
         escaped(&name),
-        duration(boot.duration_ns)
+        duration(boot.duration_ns),
+        escaped(&outcome(boot))
     )?;
     axis(boot, rows, top, out)?;
+    failure_mark(boot, rows, top, out)?;
     for (index, stage) in rows.iter().enumerate() {
         let y = top + HEAD + ROW * i64::try_from(index).unwrap_or(0);
         bar(boot, stage, y, out)?;
     }
     Ok(())
+}
+
+/// Describes the outcome of a boot that did not load, with the first error code of its screen.
+fn outcome(boot: &NetworkBoot) -> String {
+    let outcome = &boot.outcome;
+    let stage = outcome.stage.map_or_else(String::new, |stage| format!(" in the {} stage", stage.as_str()));
+    let code = outcome.codes.first().map_or_else(String::new, |code| format!(", {}", code.code));
+    let reason = outcome.reason.as_str().replace('_', " ");
+    match outcome.verdict {
+        Verdict::Loaded => String::new(),
+        Verdict::Failed => format!(", failed{stage}: {reason}{code}"),
+        Verdict::Unknown => format!(", outcome unknown: {reason}"),
+    }
+}
+
+/// Marks the time of the failure across the rows.
+fn failure_mark(boot: &NetworkBoot, rows: &[&Stage], top: i64, out: &mut dyn Write) -> io::Result<()> {
+    if boot.outcome.verdict != Verdict::Failed {
+        return Ok(());
+    }
+    let x = x_of(boot, boot.outcome.time_ns);
+    let bottom = top + chart_height(rows.len()) - FOOT;
+    writeln!(
+        out,
+        r##"<g><title>{}</title><line x1="{x:.1}" y1="{}" x2="{x:.1}" y2="{bottom}" stroke="#c00000" stroke-width="2" stroke-dasharray="4 3"/></g>"##,
+        escaped(&boot.outcome.description),
+        top + HEAD - 8
+    )
 }
 
 /// Returns the horizontal position of a time.
@@ -127,7 +163,7 @@ fn bar(boot: &NetworkBoot, stage: &Stage, y: i64, out: &mut dyn Write) -> io::Re
         short = escaped(&shortened(&label)),
         bar_y = y + 3,
         bar_height = ROW - 6,
-        color = color(stage.kind),
+        color = if is_wait(stage) { "url(#wait)" } else { color(stage.kind) },
         after = start_x + width + 6.0,
     )
 }
@@ -147,7 +183,7 @@ fn shortened(text: &str) -> String {
 /// Colors from the color-blind safe palette of Okabe and Ito.
 fn color(kind: StageKind) -> &'static str {
     match kind {
-        StageKind::Link | StageKind::Client => "#bdbdbd",
+        StageKind::Link | StageKind::Client => "#e6e6e6",
         StageKind::Dhcp | StageKind::BootServer => "#e69f00",
         StageKind::Menu => "#f0e442",
         StageKind::SizeProbe | StageKind::Refused => "#d55e00",

@@ -43,6 +43,8 @@ pub struct DhcpFields {
     pub boot_server: Ipv4Addr,
     /// Transaction id.
     pub transaction: u32,
+    /// User class (option 77); empty for none.
+    pub user_class: String,
     /// Raw PXE options (option 43).
     pub pxe_options: Vec<u8>,
     /// Use a boot server's port 4011.
@@ -61,6 +63,7 @@ impl Default for DhcpFields {
             boot_file: Some("boot.efi".into()),
             boot_server: SERVER,
             transaction: 0x1234_5678,
+            user_class: String::new(),
             pxe_options: Vec::new(),
             uses_boot_server_port: false,
             is_bootp: false,
@@ -210,6 +213,9 @@ impl CaptureBuilder {
             }
             if from_client && fields.vendor_class.contains("Client") {
                 option(93, &fields.architecture.to_be_bytes());
+            }
+            if from_client && !fields.user_class.is_empty() {
+                option(77, fields.user_class.as_bytes());
             }
             if !from_client {
                 option(54, &fields.server.octets());

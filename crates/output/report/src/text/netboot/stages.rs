@@ -26,7 +26,7 @@ pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
     let (hidden, shown): (Vec<&Stage>, Vec<&Stage>) = boot.stages.iter().partition(is_brief);
     let hidden_ns = hidden.iter().fold(0_i64, |sum, stage| sum.saturating_add(stage.duration_ns));
     let hidden_note = (!hidden.is_empty())
-        .then(|| format!("and {}, {} in total", counted(hidden.len() as u64, "short pause"), duration(hidden_ns)));
+        .then(|| format!("and {}, {} in total", counted(hidden.len() as u64, "short stage"), duration(hidden_ns)));
     let style = |stage: &Stage| if Some(stage.duration_ns) == longest_ns { WORST } else { BAR };
     Section::builder("stages", "Stages", shown)
         .name("kind", "stage", 16, |stage| Value::text(stage.kind.as_str()))
