@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-mod attempts;
 mod blame;
 mod clients;
 pub mod dhcp;
@@ -24,12 +23,12 @@ use onoff_netboot::{Capture, MacAddress};
 use onoff_trace::utc::CivilTime;
 use thiserror::Error;
 
-use attempts::Successor;
 use clients::{Key, Traffic};
 use dhcp::{DhcpExchange, Stack};
 use http::Download;
 use link::LinkIndex;
 use onoff_evidence::rule::Rule;
+use outcome::Successor;
 use report::{CaptureFileSummary, CaptureSummary, FileRole, FileTransfer, NetbootReport, NetworkBoot};
 use round_trip::ShortestResponses;
 

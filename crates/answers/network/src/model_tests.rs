@@ -244,3 +244,46 @@ fn sums_do_not_overflow() {
     let (shortest, longest, _) = transfer.predicted_ns(&settings);
     assert!(0 <= shortest && shortest <= longest);
 }
+
+/// Predicts each window of a recorded firmware client from every pair of its other windows.
+#[test]
+fn ranges_contain_the_measured_time_of_other_windows() {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
+        return;
+    };
+    let bytes = std::fs::read(samples.join("lab-v4-shell-tftp-windows/v4-shell-tftp-windows.pcap.xz")).unwrap();
+    let files =
+        onoff_sources::files_from_bytes([("a.pcap.xz".to_owned(), bytes)], &onoff_sources::Limits::default()).unwrap();
+    let capture = onoff_sources::read_capture(&files, &onoff_sources::Options::default()).unwrap();
+    let transfers: Vec<FittedTransfer> =
+        capture.transfers.iter().filter_map(|transfer| fit(transfer, true, GIGABIT)).collect();
+    let windows: Vec<u32> = transfers.iter().map(|transfer| transfer.window).collect();
+    assert_eq!(windows, [1, 4, 16, 64]);
+    let (mut inside, mut predictions) = (0, 0);
+    for (first, second) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+        let mut pair = [transfers[first].clone(), transfers[second].clone()];
+        fit_together(&mut pair, None);
+        for (index, measured) in transfers.iter().enumerate().filter(|(index, _)| *index != first && *index != second) {
+            let distance =
+                |transfer: &FittedTransfer| (f64::from(transfer.window) / f64::from(measured.window)).log2().abs();
+            let nearest = if distance(&pair[0]) < distance(&pair[1]) { &pair[0] } else { &pair[1] };
+            let settings = Settings { window: Some(measured.window), ..Settings::default() };
+            let (shortest, longest, _) = nearest.predicted_ns(&settings);
+            let is_inside = (shortest..=longest).contains(&measured.model.measured_ns);
+            predictions += 1;
+            inside += usize::from(is_inside);
+            println!(
+                "windows {} and {} to {}: {:.3} to {:.3} s, measured {:.3} s, inside: {is_inside}",
+                windows[first],
+                windows[second],
+                windows[index],
+                shortest as f64 / 1e9,
+                longest as f64 / 1e9,
+                measured.model.measured_ns as f64 / 1e9
+            );
+            assert!(longest < 3 * shortest, "{shortest} {longest}");
+        }
+    }
+    assert_eq!(predictions, 12);
+    assert!(inside >= 10, "{inside} of {predictions}");
+}

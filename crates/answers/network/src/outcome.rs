@@ -1,10 +1,12 @@
 //! Determines whether a boot succeeded and, if it failed, at which stage, why, and what to do.
 
 mod addresses;
+mod attempts;
 mod codes;
 mod direction;
 mod files;
 mod http;
+mod loads;
 mod storage;
 mod transfer;
 
@@ -19,13 +21,12 @@ use onoff_netboot::connection::Connection;
 use onoff_netboot::dhcp::DhcpMessage;
 use onoff_netboot::transfer::Transfer;
 
-use super::attempts::{self, Successor};
 use super::dhcp::{DhcpExchange, Stack};
 use super::link::LinkIndex;
 use super::report::Download;
 pub use super::report::{BootAttempt, BootOutcome, ErrorCode, Reason, Verdict};
 use super::report::{Client, FileRole, FileTransfer, StageKind};
-pub(super) use files::is_received;
+pub(super) use attempts::Successor;
 
 /// The boot attempt is over after this much silence, in ns. EDK II waits 4 s for a TFTP response before it repeats the
 /// request.
@@ -331,7 +332,7 @@ impl Conclusion {
 }
 
 fn judge(evidence: &Evidence<'_>) -> Conclusion {
-    let loaded = files::last_loaded(evidence);
+    let loaded = loads::last_loaded(evidence);
     if let Some(conclusion) = storage::conclusion(evidence, loaded.as_ref()) {
         return conclusion;
     }

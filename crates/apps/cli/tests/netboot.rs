@@ -305,10 +305,11 @@ fn what_if_with_own_settings_matches_measurement() {
         .clone();
     assert!((prediction["shortest_ns"].as_i64().unwrap() - measured).abs() < 1_000, "{prediction} {measured}");
     assert_eq!(prediction["shortest_ns"], prediction["longest_ns"]);
-    // 171 round trips, each 20 ms longer, minus at most the existing bound.
+    // 171 round trips, each 20 ms longer, minus at most the existing bound. The client's turn may grow by 30 % of it.
     let long_rtt = boot_with("--rtt 20ms")["what_if"].clone();
-    let added_ns = long_rtt["longest_ns"].as_i64().unwrap() - measured;
-    assert!((added_ns - 171 * 20_000_000).abs() < 10_000_000, "{added_ns}");
+    let added_ns = |end: &str| long_rtt[end].as_i64().unwrap() - measured;
+    assert!((171 * 19_000_000..=171 * 20_000_000).contains(&added_ns("shortest_ns")), "{long_rtt}");
+    assert!((171 * 20_000_000..171 * 27_000_000).contains(&added_ns("longest_ns")), "{long_rtt}");
     let large_window = boot_with("--window 16 --loss 0.5%")["what_if"].clone();
     assert_eq!(large_window["window"], 16);
     assert!(large_window["losses_ns"].as_i64().unwrap() > 0);

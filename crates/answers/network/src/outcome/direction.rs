@@ -84,7 +84,7 @@ fn without_client(evidence: &Evidence<'_>) -> Option<Conclusion> {
 fn unknown(evidence: &Evidence<'_>, description: String) -> Conclusion {
     let has_file = evidence.files.iter().any(|file| file.outcome != Outcome::Refused);
     let stage = if has_file { super::StageKind::OtherFile } else { super::StageKind::Dhcp };
-    let stage = evidence.files.last().map_or(stage, |file| super::files::stage(evidence, file));
+    let stage = evidence.files.last().map_or(stage, |file| super::loads::stage(evidence, file));
     Conclusion::unknown(Reason::OneDirection, Some(stage), evidence.last_ns(), description, CAPTURE_BOTH)
 }
 

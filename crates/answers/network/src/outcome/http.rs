@@ -5,7 +5,7 @@ use onoff_netboot::lookup::Lookup;
 
 use super::super::dhcp::Stack;
 use super::super::report::{Download, StageKind};
-use super::files::{Loaded, capture_ends};
+use super::loads::{Loaded, capture_ends};
 use super::{Conclusion, Evidence, Reason};
 
 pub(super) fn download(evidence: &Evidence<'_>, download: &Download) -> Option<Conclusion> {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use onoff_netboot::storage::StorageService;
 
-use super::files::Loaded;
+use super::loads::Loaded;
 use super::{Conclusion, Evidence, Reason, StageKind, Verdict, http, time};
 
 /// An operating system mounts its root soon after its network starts; later connections are ordinary work, ns.
@@ -75,7 +75,7 @@ pub(super) fn conclusion(evidence: &Evidence<'_>, loaded: Option<&Loaded>) -> Op
     }
 }
 
-fn connections<'a>(evidence: &'a Evidence<'_>, after_ns: i64) -> Vec<Access> {
+fn connections(evidence: &Evidence<'_>, after_ns: i64) -> Vec<Access> {
     let later = evidence.connections.iter().filter(|connection| connection.first_ns > after_ns);
     later
         .filter_map(|connection| {

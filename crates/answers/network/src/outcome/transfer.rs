@@ -6,7 +6,7 @@ use onoff_netboot::tftp::Options;
 use onoff_netboot::transfer::{Outcome, PacketKind, Transfer};
 
 use super::super::report::FileTransfer;
-use super::files::{capture_ends, name, stage};
+use super::loads::{capture_ends, name, stage};
 use super::{Conclusion, Evidence, Reason, time};
 
 /// Number of blocks whose numbers fit into 16 bits.

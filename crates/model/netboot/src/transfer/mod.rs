@@ -197,7 +197,7 @@ pub struct TransferCounts {
     pub wire_bytes: u64,
     /// DATA packets sent as IP fragments.
     pub fragmented: u64,
-    /// Those of which all fragments were captured.
+    /// DATA packets of which all fragments were captured.
     pub reassembled: u64,
     /// Fragments of those packets other than the first.
     pub later_fragments: u64,

@@ -408,7 +408,7 @@ impl CaptureBuilder {
         self
     }
 
-    /// Keeps only the frames that the client sent, or only those of other stations.
+    /// Keeps only the frames that the client sent, or only the frames of other stations.
     #[must_use]
     pub fn one_direction(self, from_client: bool) -> Self {
         let mut writer = Container::Pcapng.writer(Link::Ethernet.number(), 262_144);

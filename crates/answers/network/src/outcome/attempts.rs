@@ -6,17 +6,17 @@
 use onoff_netboot::connection::Connection;
 use onoff_netboot::transfer::{Outcome, Transfer};
 
-use super::dhcp::{DhcpExchange, Stack};
-use super::http::Download;
-use super::outcome::Evidence;
-use super::report::{AttemptMethod, FileTransfer};
+use super::super::dhcp::{DhcpExchange, Stack};
+use super::super::report::{AttemptMethod, Download, FileTransfer};
+use super::Evidence;
+use super::loads::is_received;
 
 /// Dialogues over both IP versions that start within this time of each other are parallel, ns.
 const MAX_PARALLEL_NS: i64 = 5_000_000_000;
 
 /// What follows an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Successor {
+pub(crate) enum Successor {
     /// Nothing in this capture.
     None,
     /// Another attempt of the same boot.
@@ -91,10 +91,7 @@ fn has_loaded_between(files: &[FileTransfer], downloads: &[Download], from_ns: i
     let interval_ns = from_ns..until_ns;
     let has_file =
         files.iter().any(|file| !file.write && file.outcome == Outcome::Complete && interval_ns.contains(&file.end_ns));
-    has_file
-        || downloads
-            .iter()
-            .any(|download| super::outcome::is_received(download) && interval_ns.contains(&download.end_ns))
+    has_file || downloads.iter().any(|download| is_received(download) && interval_ns.contains(&download.end_ns))
 }
 
 /// Divides the evidence of a boot at the starts of its later attempts.
