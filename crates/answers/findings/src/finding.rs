@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::cost::{Cost, Interval};
 
+pub use crate::advised_action::AdvisedAction;
 pub use crate::cost::CostBasis;
 
 named! {
@@ -131,6 +132,8 @@ pub struct RuleFinding {
     pub folded: Vec<FoldedFinding>,
     /// What to do, as a sentence without a period.
     pub advice: String,
+    /// The same as changes to an offline installation; empty for findings in recordings.
+    pub actions: Vec<AdvisedAction>,
 }
 
 impl RuleFinding {
@@ -156,6 +159,7 @@ impl RuleFinding {
             folded: Vec::new(),
             evidence: Vec::new(),
             advice: String::new(),
+            actions: Vec::new(),
         }
     }
 
@@ -217,6 +221,13 @@ impl RuleFinding {
     #[must_use]
     pub fn evidence(mut self, time_ns: impl Into<Option<i64>>, text: impl Into<String>) -> Self {
         self.evidence.push(FindingEvidence { time_ns: time_ns.into(), text: text.into() });
+        self
+    }
+
+    /// Adds a change that the advice consists of.
+    #[must_use]
+    pub fn action(mut self, action: AdvisedAction) -> Self {
+        self.actions.push(action);
         self
     }
 

@@ -10,6 +10,8 @@ use crate::candidates::candidates;
 use crate::diagnosis::Diagnosis;
 use crate::finding::{FindingEvidence, FindingSubjectKind, RuleFinding};
 pub use crate::image_facts::ImageFacts;
+pub use crate::image_policy::{AdviceConflict, WithheldFinding};
+use crate::image_policy::{mark_lost_changes, resolve_conflicts, withheld_reason};
 use crate::protected::guard;
 use crate::registry::RULES;
 use crate::rule::Check;
@@ -38,6 +40,10 @@ pub struct ImageAudit {
     /// Windows services that start at boot and that a single-purpose device often does not need. They are not findings
     /// because the need depends on the device.
     pub candidates: Vec<ServiceCandidate>,
+    /// Findings whose advice would be wrong on this installation, with the reason.
+    pub withheld: Vec<WithheldFinding>,
+    /// Advice that was withdrawn because a more important finding advises another value of the same setting.
+    pub conflicts: Vec<AdviceConflict>,
 }
 
 /// A registry hive of an installation that could not be read.
@@ -71,6 +77,15 @@ pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
         match check(facts) {
             Ok(findings) => {
                 audit.checked += 1;
+                if let Some(reason) = withheld_reason(facts, rule.code) {
+                    let withheld = findings.into_iter().map(|finding| WithheldFinding {
+                        code: rule.code,
+                        title: finding.title,
+                        reason,
+                    });
+                    audit.withheld.extend(withheld);
+                    continue;
+                }
                 audit.findings.extend(findings.into_iter().map(|mut finding| {
                     finding.code = rule.code;
                     "image".clone_into(&mut finding.transition);
@@ -89,6 +104,8 @@ pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
     audit.findings.sort_by(|a, b| {
         (Reverse(a.severity), a.code, &a.subject.name).cmp(&(Reverse(b.severity), b.code, &b.subject.name))
     });
+    audit.conflicts = resolve_conflicts(&mut audit.findings);
+    mark_lost_changes(facts, &mut audit.findings);
     audit
 }
 

@@ -40,6 +40,12 @@ impl<'a> ImageFacts<'a> {
             .any(|hive| hive.kind == HiveKind::System && hive.unreadable_keys + hive.unreadable_values > 0)
     }
 
+    /// Returns the build number; `None` without the hive `SOFTWARE`.
+    #[must_use]
+    pub fn build(&self) -> Option<u32> {
+        self.report.build.parse().ok()
+    }
+
     /// Returns a value of `SYSTEM`.
     #[must_use]
     pub fn system(&self, path: &str, name: &str) -> Option<Setting> {

@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advised_action;
 mod attribution;
 mod candidates;
 pub mod command;
@@ -24,6 +25,7 @@ mod disk_waits;
 pub mod finding;
 pub mod image;
 mod image_facts;
+mod image_policy;
 mod missing_input;
 pub mod path;
 pub mod predicted_cost;

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod hostile;
+mod image_advice;
+mod image_builder;
+mod image_causes;
 mod image_rules;
 mod linux_boots;
 mod linux_logs;

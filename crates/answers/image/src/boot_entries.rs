@@ -22,6 +22,12 @@ const EMERGENCY_LIBRARY: &str = "16000020";
 const TEST_SIGNING: &str = "16000049";
 const NO_INTEGRITY_CHECKS: &str = "16000048";
 const BOOT_STATUS_POLICY: &str = "250000e0";
+const PROCESSORS: &str = "25000061";
+const ONE_PROCESSOR: &str = "26000060";
+const TRUNCATE_MEMORY: &str = "15000007";
+const REMOVE_MEMORY: &str = "25000031";
+const SAFE_BOOT: &str = "25000080";
+const BOOT_LOG: &str = "26000090";
 const TFTP_WINDOW_SIZE: &str = "35000008";
 
 /// A boot menu entry.
@@ -38,8 +44,8 @@ pub struct BootEntry {
     pub is_shown: bool,
     /// True for the default entry.
     pub is_default: bool,
-    /// Settings that cost time or weaken security (debugging, emergency console, test signing, no integrity checks),
-    /// and the boot status policy.
+    /// Settings that cost time or weaken security (debugging, emergency console, test signing, no integrity checks,
+    /// limits of processors and memory, safe mode, boot log), and the boot status policy.
     pub settings: Vec<Setting>,
 }
 
@@ -109,6 +115,12 @@ pub(super) fn read(image: &Image) -> Option<BootMenu> {
             (TEST_SIGNING, "testsigning"),
             (NO_INTEGRITY_CHECKS, "nointegritychecks"),
             (BOOT_STATUS_POLICY, "bootstatuspolicy"),
+            (PROCESSORS, "numproc"),
+            (ONE_PROCESSOR, "onecpu"),
+            (TRUNCATE_MEMORY, "truncatememory"),
+            (REMOVE_MEMORY, "removememory"),
+            (SAFE_BOOT, "safeboot"),
+            (BOOT_LOG, "bootlog"),
         ]
         .into_iter()
         .filter_map(|(number, name)| element(key, &id, number, name))

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{BootMenu, ImageReport, ServiceEntry, ServiceKind, ServiceStart};
+use super::{BootMenu, ImageReport, ServiceEntry, ServiceKind, ServiceStart, Setting};
 
 /// A change between two images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageChange {
     /// Kind of item: `service`, `driver`, `autologger`, `boot_entry`, `boot_menu`, `start_program`, `group_order`,
-    /// `write_filter`, `plans`.
+    /// `write_filter`, `setting`, `plan`.
     pub what: &'static str,
     /// Name of the item.
     pub name: String,
@@ -149,10 +149,25 @@ pub fn compare(was: &ImageReport, is: &ImageReport) -> ImageComparison {
         }))
     };
     compare_texts("write_filter", 3, filters(was), filters(is), &mut changes);
-    let plans = |report: &ImageReport| {
-        by_name(report.prefetch.iter().map(|prefetch| ("launch plans".to_owned(), prefetch.launch_plans.to_string())))
+    let settings = |report: &ImageReport| {
+        // Another control set is not another setting.
+        let name = |setting: &Setting| {
+            let key = setting.key.replacen(&report.control_set, "CS", 1);
+            format!("{key}\\{}", setting.name)
+        };
+        by_name(report.settings.iter().map(|setting| (name(setting), setting.value_text())))
     };
-    compare_texts("plans", 1, plans(was), plans(is), &mut changes);
+    compare_texts("setting", 2, settings(was), settings(is), &mut changes);
+    let plans = |report: &ImageReport| {
+        by_name(report.prefetch.iter().flat_map(|prefetch| &prefetch.plans).map(|plan| {
+            let name = plan.name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+            let executable = &plan.executable;
+            let content =
+                format!("{executable}, {} files, {} pages, content {}", plan.files, plan.pages, plan.content_hash);
+            (name, content)
+        }))
+    };
+    compare_texts("plan", 1, plans(was), plans(is), &mut changes);
     changes.sort_by(|a, b| {
         (b.weight, a.what, a.name.to_lowercase(), a.field).cmp(&(a.weight, b.what, b.name.to_lowercase(), b.field))
     });

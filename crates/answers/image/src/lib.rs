@@ -5,6 +5,7 @@
 mod autologgers;
 mod boot_entries;
 mod compare;
+mod edition;
 mod overlay;
 pub mod prefetch;
 mod services;
@@ -24,6 +25,7 @@ use crate::prefetch::PrefetchReport;
 pub use autologgers::Autologger;
 pub use boot_entries::{BootEntry, BootMenu};
 pub use compare::{ImageChange, ImageComparison, compare};
+pub use edition::{EditionKind, WindowsEdition};
 pub use overlay::{OVERLAY_TABLES, OverlayGrowth, OverlayLimits, OverlayOwner, OverlayPoint, overlay_growth};
 pub use services::{ErrorControl, ServiceCounts, ServiceEntry, ServiceKind, ServiceStart, start_order};
 pub use setting::{Setting, SettingValue};
@@ -91,7 +93,7 @@ pub struct ImageHive {
 pub struct Image {
     /// Hives, possibly of several users.
     pub hives: Vec<ImageHive>,
-    /// Signatures of driver files; empty without the files.
+    /// Signatures of driver files; empty without the files. [`boot_driver_paths`] lists the paths of the files.
     pub drivers: Vec<DriverFile>,
     /// True if there is a hibernation file; `None` without the volume.
     pub has_hibernation_file: Option<bool>,
@@ -183,6 +185,8 @@ pub struct ImageReport {
     pub windows: String,
     /// Build number; empty without `SOFTWARE`.
     pub build: String,
+    /// Edition.
+    pub edition: WindowsEdition,
     /// Computer name; empty if unknown.
     pub computer: String,
     /// Hives.
@@ -201,6 +205,8 @@ pub struct ImageReport {
     pub boot_menu: Option<BootMenu>,
     /// Startup programs from the registry, startup folders and scheduled tasks.
     pub startup_programs: Vec<StartupProgram>,
+    /// Settings that change how long a boot or a shutdown takes, as far as they are in the registry.
+    pub settings: Vec<Setting>,
     /// Number of Windows' own scheduled tasks that start at boot or logon.
     pub windows_startup_tasks: u64,
     /// Unreadable scheduled tasks.
@@ -254,6 +260,7 @@ pub fn analyze(image: &Image) -> ImageReport {
     let mut report = ImageReport {
         windows,
         build,
+        edition: edition::read(image),
         computer: text(HiveKind::System, r"CS\Control\ComputerName\ComputerName", "ComputerName"),
         hives: image.hives.iter().map(hive_report).collect(),
         control_set: if image.has_hive(HiveKind::System) { image.control_set() } else { String::new() },
@@ -263,6 +270,7 @@ pub fn analyze(image: &Image) -> ImageReport {
         autologgers: autologgers::read(image),
         boot_menu: boot_entries::read(image),
         startup_programs: programs,
+        settings: watched_settings(image),
         windows_startup_tasks: tasks.windows_tasks,
         unreadable_tasks: tasks.unreadable,
         write_filters: write_filter::read(image),
@@ -273,6 +281,50 @@ pub fn analyze(image: &Image) -> ImageReport {
     report.counts = ServiceCounts::from_report(&report);
     report.boot_drivers = boot_drivers(image, &report.services);
     report
+}
+
+/// Settings in [`ImageReport::settings`].
+const WATCHED_SETTINGS: [(HiveKind, &str, &str); 27] = {
+    const MANAGER: &str = r"CS\Control\Session Manager";
+    const MEMORY: &str = r"CS\Control\Session Manager\Memory Management";
+    const PREFETCH: &str = r"CS\Control\Session Manager\Memory Management\PrefetchParameters";
+    const WINLOGON: &str = r"Microsoft\Windows NT\CurrentVersion\Winlogon";
+    const WINLOGON_POLICY: &str = r"Policies\Microsoft\Windows NT\CurrentVersion\Winlogon";
+    const POLICY: &str = r"Microsoft\Windows\CurrentVersion\Policies\System";
+    const DESKTOP: &str = r"Control Panel\Desktop";
+    [
+        (HiveKind::System, r"CS\Control\Session Manager\Power", "HiberbootEnabled"),
+        (HiveKind::System, r"CS\Control\Power", "HibernateEnabled"),
+        (HiveKind::System, PREFETCH, "EnablePrefetcher"),
+        (HiveKind::System, PREFETCH, "EnableSuperfetch"),
+        (HiveKind::System, PREFETCH, "EnableBootTrace"),
+        (HiveKind::System, MEMORY, "PagingFiles"),
+        (HiveKind::System, MEMORY, "ClearPageFileAtShutdown"),
+        (HiveKind::System, MEMORY, "VerifyDrivers"),
+        (HiveKind::System, MANAGER, "BootExecute"),
+        (HiveKind::System, MANAGER, "SetupExecute"),
+        (HiveKind::System, MANAGER, "PendingFileRenameOperations"),
+        (HiveKind::System, r"CS\Control", "WaitToKillServiceTimeout"),
+        (HiveKind::System, r"CS\Control", "PreshutdownOrder"),
+        (HiveKind::System, r"CS\Control", "SystemStartOptions"),
+        (HiveKind::System, r"CS\Control\Lsa", "Authentication Packages"),
+        (HiveKind::System, r"CS\Control\NetworkProvider\Order", "ProviderOrder"),
+        (HiveKind::Software, WINLOGON, "Shell"),
+        (HiveKind::Software, WINLOGON, "Userinit"),
+        (HiveKind::Software, WINLOGON, "GpNetworkStartTimeoutPolicyValue"),
+        (HiveKind::Software, WINLOGON_POLICY, "SyncForegroundPolicy"),
+        (HiveKind::Software, POLICY, "RunLogonScriptSync"),
+        (HiveKind::Software, POLICY, "RunStartupScriptSync"),
+        (HiveKind::Software, POLICY, "MaxGPOScriptWait"),
+        (HiveKind::Software, r"Microsoft\Windows NT\CurrentVersion\Windows", "AppInit_DLLs"),
+        (HiveKind::Software, r"Microsoft\Windows NT\CurrentVersion\Windows", "LoadAppInit_DLLs"),
+        (HiveKind::User, DESKTOP, "WaitToKillAppTimeout"),
+        (HiveKind::User, DESKTOP, "HungAppTimeout"),
+    ]
+};
+
+fn watched_settings(image: &Image) -> Vec<Setting> {
+    WATCHED_SETTINGS.iter().filter_map(|&(kind, path, name)| image.setting(kind, path, name)).collect()
 }
 
 fn hive_report(hive: &ImageHive) -> HiveReport {
@@ -291,6 +343,14 @@ fn hive_report(hive: &ImageHive) -> HiveReport {
         logs: logs.given,
         applied_log_entries: logs.applied,
     }
+}
+
+/// Returns the paths of the boot-start drivers' files, relative to the volume.
+#[must_use]
+pub fn boot_driver_paths(image: &Image) -> Vec<String> {
+    let services = services::read(image);
+    let boot_services = services.into_iter().filter(|service| service.start == ServiceStart::Boot);
+    boot_services.map(|service| service.file).filter(|file| !file.is_empty()).collect()
 }
 
 fn boot_drivers(image: &Image, services: &[ServiceEntry]) -> Vec<BootDriverSignature> {
@@ -315,7 +375,8 @@ fn boot_drivers(image: &Image, services: &[ServiceEntry]) -> Vec<BootDriverSigna
 }
 
 /// Formats a time to the second, UTC; empty if unknown.
-pub(crate) fn format_utc(unix_ns: Option<i64>) -> String {
+#[must_use]
+pub fn format_utc(unix_ns: Option<i64>) -> String {
     unix_ns.map_or_else(String::new, |ns| {
         let text = CivilTime::from_unix_ns(ns).to_string();
         text.get(..19).unwrap_or(&text).replace('T', " ")

@@ -39,7 +39,8 @@ pub struct Setting {
 
 impl Setting {
     /// Reads the value `name` of `key`, whose path is `path`.
-    pub(crate) fn from_key(key: &Key<'_>, path: &str, name: &str) -> Option<Self> {
+    #[must_use]
+    pub fn from_key(key: &Key<'_>, path: &str, name: &str) -> Option<Self> {
         let value = key.value(name)?;
         let content = match value.kind {
             ValueKind::U32 | ValueKind::U32BigEndian | ValueKind::U64 => SettingValue::Number(value.number()?),
@@ -64,6 +65,17 @@ impl Setting {
             SettingValue::Number(number) => Some(*number),
             SettingValue::Text(text) => text.trim().parse().ok(),
             _ => None,
+        }
+    }
+
+    /// Returns the value as it is shown to people.
+    #[must_use]
+    pub fn value_text(&self) -> String {
+        match &self.value {
+            SettingValue::Number(number) => number.to_string(),
+            SettingValue::Text(text) => text.clone(),
+            SettingValue::Texts(texts) => texts.join(", "),
+            SettingValue::Bytes { bytes } => bytes.clone(),
         }
     }
 

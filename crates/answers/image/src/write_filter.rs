@@ -70,6 +70,8 @@ pub struct FilteredVolume {
     pub is_protected: Option<bool>,
     /// Excluded files and folders, whose changes persist.
     pub exclusions: Vec<String>,
+    /// Registry values used.
+    pub settings: Vec<Setting>,
 }
 
 /// A write filter.
@@ -190,24 +192,23 @@ fn uwf(image: &Image) -> Option<WriteFilter> {
     (filter.max_bytes, filter.warning_bytes, filter.critical_bytes) =
         (bytes(max_size), bytes(warning), bytes(critical));
     filter.is_horm_enabled = horm.map(|horm| horm != 0);
-    if let Some((key, _)) = image.key(HiveKind::System, &current_path) {
-        filter.registry_exclusions =
-            Some(key.value("RegistryExceptionsUserDefined").and_then(|value| value.strings()).unwrap_or_default());
+    if let Some((key, key_path)) = image.key(HiveKind::System, &current_path) {
+        let exclusions = setting(&current_path, "RegistryExceptionsUserDefined");
+        filter.registry_exclusions = Some(exclusions.as_ref().and_then(Setting::texts).unwrap_or_default());
+        filter.settings.extend(exclusions);
         for volume in key.subkeys() {
             if volume.name().parse::<u32>().is_err() {
                 continue;
             }
             let name = volume.value("VolumeName").and_then(|value| value.string()).unwrap_or_else(|| volume.name());
+            let volume_path = format!("{key_path}\\{}", volume.name());
+            let enabled = Setting::from_key(&volume, &volume_path, "VolumeEnabled");
+            let exclusions = Setting::from_key(&volume, &volume_path, "FileExceptionsUserDefined");
             filter.volumes.push(FilteredVolume {
                 name,
-                is_protected: volume
-                    .value("VolumeEnabled")
-                    .and_then(|value| value.number())
-                    .map(|enabled| enabled != 0),
-                exclusions: volume
-                    .value("FileExceptionsUserDefined")
-                    .and_then(|value| value.strings())
-                    .unwrap_or_default(),
+                is_protected: enabled.as_ref().and_then(Setting::number).map(|enabled| enabled != 0),
+                exclusions: exclusions.as_ref().and_then(Setting::texts).unwrap_or_default(),
+                settings: enabled.into_iter().chain(exclusions).collect(),
             });
         }
     }
@@ -240,6 +241,7 @@ fn ewf(image: &Image) -> Option<WriteFilter> {
             name: name.unwrap_or_else(|| volume.name()),
             is_protected: enabled.as_ref().and_then(Setting::number).map(|enabled| enabled != 0),
             exclusions: Vec::new(),
+            settings: enabled.clone().into_iter().collect(),
         });
         filter.settings.extend(enabled);
     }

@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use onoff_testkit::hive::HiveKey;
-use onoff_testkit::program;
 use onoff_testkit::real_recordings::samples_folder;
+use onoff_testkit::{Program, program};
 use serde_json::Value;
 
 use crate::harness::Folder;
@@ -57,6 +57,101 @@ fn audits_volume() {
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
+}
+
+/// Drivers have resources, may be in the driver store, and may be cut off.
+#[test]
+fn reads_signatures_of_boot_drivers() {
+    let folder = volume();
+    let mut system = system(2);
+    for (name, path) in [
+        ("disk", r"System32\drivers\disk.sys"),
+        ("Stored", r"\SystemRoot\System32\DriverStore\FileRepository\stored.inf_1\Stored.sys"),
+        ("Cut", r"System32\drivers\cut.sys"),
+    ] {
+        let key = system.subkey(&format!(r"ControlSet001\Services\{name}"));
+        key.set_value("Type", 1_u32).set_value("Start", 0_u32).set_value("ImagePath", path);
+    }
+    folder.file("c/Windows/System32/config/SYSTEM", &system.to_hive());
+    let store = "c/Windows/System32/DriverStore/FileRepository/stored.inf_1";
+    std::fs::create_dir_all(folder.path(store)).unwrap();
+    let with_resources = |certificate| Program { certificate, is_32_bit: false, has_resources: true }.bytes();
+    folder.file("c/Windows/System32/drivers/disk.sys", &with_resources(Some(b"CN=A Company....")));
+    folder.file(&format!("{store}/stored.sys"), &with_resources(Some(b"CN=WDKTestCert someone,1")));
+    folder.file("c/Windows/System32/drivers/cut.sys", b"MZ");
+    let answer: Value = serde_json::from_str(&folder.answer("image c --format json")).unwrap();
+    let drivers: Vec<_> = answer["image"]["boot_drivers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|driver| {
+            let flags = ["is_present", "has_embedded_signature", "is_test_signed"];
+            (driver["file"].as_str().unwrap(), flags.map(|flag| driver[flag].as_bool().unwrap()))
+        })
+        .collect();
+    assert_eq!(
+        drivers,
+        [("cut.sys", [false; 3]), ("disk.sys", [true, true, false]), ("stored.sys", [true, true, true])]
+    );
+    let text = folder.answer("image c");
+    assert!(text.contains("stored.sys is test-signed, but test signing is not on"), "{text}");
+    assert!(text.lines().any(|line| line.contains("Not read: ") && line.contains("cut.sys: not a Windows program")));
+    assert!(!text.contains("without an embedded signature"), "{text}");
+}
+
+#[test]
+fn findings_have_commands_and_reasons_why_others_are_withheld() {
+    let folder = Folder::new();
+    let mut server = HiveKey::root();
+    server
+        .subkey(r"Microsoft\Windows NT\CurrentVersion")
+        .set_value("ProductName", "Windows Server 2022 Standard")
+        .set_value("EditionID", "ServerStandard");
+    folder.file("SYSTEM", &system(2).to_hive()).file("SOFTWARE", &server.to_hive());
+    let text = folder.answer("image SYSTEM");
+    assert!(
+        text.contains("    Run: powercfg /hibernate on\n    Undo: powercfg /hibernate off\n    Effect: "),
+        "{text}"
+    );
+    let text = folder.answer("image SYSTEM SOFTWARE");
+    assert!(text.contains("Edition: Windows Server."), "{text}");
+    assert!(text.contains("Windows Server has no fast startup") && !text.contains("powercfg"), "{text}");
+    let csv = folder.answer("image SYSTEM --format csv --by finding");
+    assert!(csv.lines().next().unwrap().contains(",advice,commands,undo,breaks,"), "{csv}");
+    assert!(csv.contains(",sc config Maker start= delayed-auto,sc config Maker start= auto,"), "{csv}");
+}
+
+#[test]
+fn comparison_shows_swapped_plans_and_settings() {
+    let plan = |files: &[&str]| onoff_testkit::prefetch::PrefetchPlan {
+        version: 23,
+        executable: "TILL.EXE".to_owned(),
+        is_boot: false,
+        run_count: 4,
+        last_run: 130_000_000_000_000_000,
+        volume: r"\DEVICE\HARDDISKVOLUME1".to_owned(),
+        files: files.iter().map(|file| (format!(r"\WINDOWS\{file}"), 2)).collect(),
+    };
+    let folder = Folder::new();
+    for (image, files, timeout) in [("old", ["A.DLL", "B.DLL"], "5000"), ("new", ["A.DLL", "C.DLL"], "20000")] {
+        for path in ["config", "drivers"] {
+            std::fs::create_dir_all(folder.path(&format!("{image}/Windows/System32/{path}"))).unwrap();
+        }
+        std::fs::create_dir_all(folder.path(&format!("{image}/Windows/Prefetch"))).unwrap();
+        let mut system = system(2);
+        system.subkey(r"ControlSet001\Control").set_value("WaitToKillServiceTimeout", timeout);
+        folder.file(&format!("{image}/Windows/System32/config/SYSTEM"), &system.to_hive());
+        folder.file(&format!("{image}/Windows/Prefetch/TILL.EXE-00000001.pf"), &plan(&files).bytes());
+    }
+    let answer: Value = serde_json::from_str(&folder.answer("image new --compare old --format json")).unwrap();
+    let changes: Vec<_> = answer["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| (change["what"].as_str().unwrap(), change["name"].as_str().unwrap()))
+        .collect();
+    assert_eq!(changes, [("setting", r"SYSTEM\CS\Control\WaitToKillServiceTimeout"), ("plan", "TILL.EXE-00000001.pf")]);
+    assert!(folder.answer("image new --compare new").starts_with("0 changes."));
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use onoff_files::open_image;
+use onoff_files::{open_image, read_drivers};
 use onoff_findings::image::{ImageAudit, ImageFacts, UnreadableHive, audit};
 use onoff_image::{
     HiveKind, Image, ImageHive, ImageReport, OVERLAY_TABLES, OverlayGrowth, OverlayLimits, StartupEntry, TaskFile,
-    analyze, overlay_growth,
+    analyze, boot_driver_paths, overlay_growth,
 };
 use onoff_trace::TableSet;
 
@@ -53,12 +53,7 @@ impl OpenedImage {
             bytes: file.bytes,
             modified_unix_ns: file.modified_unix_ns,
         });
-        let mut image = Image {
-            drivers: files.drivers,
-            startup_entries: startup.collect(),
-            tasks: tasks.collect(),
-            ..Image::default()
-        };
+        let mut image = Image { startup_entries: startup.collect(), tasks: tasks.collect(), ..Image::default() };
         for file in files.hives {
             let logs: Vec<&[u8]> = file.logs.iter().map(Vec::as_slice).collect();
             let hive = onoff_hive::Hive::read(file.bytes, &logs).map_err(|error| error.to_string());
@@ -72,6 +67,10 @@ impl OpenedImage {
             }
         }
         if let Some(volume) = &files.volume {
+            let driver_files = read_drivers(volume, &boot_driver_paths(&image));
+            image.drivers = driver_files.drivers;
+            let driver_files = driver_files.unreadable.into_iter();
+            unreadable.extend(driver_files.map(|(name, reason)| UnreadableHive { name, reason }));
             image.has_hibernation_file = Some(volume.file(r"\hiberfil.sys").is_some());
             if volume.find(r"\Windows\Prefetch").is_some() {
                 image.prefetch = crate::prefetch(&[volume.root().to_owned()], Vec::new()).ok();

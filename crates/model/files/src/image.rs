@@ -5,12 +5,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use onoff_sources::{Error, Limits};
-use onoff_trace::DriverFile;
 
+use crate::read_error;
 use crate::standard_input::{self, is_standard_input};
 use crate::volume::Volume;
 use crate::walk::{WalkEntry, walk};
-use crate::{drivers, read_error};
 
 /// Maximum size of a hive or log, in bytes. Windows limits hives to 2 GiB. SOFTWARE, usually the largest, has a few
 /// hundred MiB.
@@ -48,8 +47,6 @@ pub struct StartupEntry {
 #[derive(Debug, Default)]
 pub struct ImageFiles {
     pub hives: Vec<HiveBytes>,
-    /// Signatures of the driver files.
-    pub drivers: Vec<DriverFile>,
     /// Files in startup folders.
     pub startup_entries: Vec<StartupEntry>,
     pub tasks: Vec<StartupEntry>,
@@ -123,9 +120,6 @@ fn add_volume(volume: Volume, image: &mut ImageFiles) -> Result<(), Error> {
     add_startup_folder(&volume, &format!(r"ProgramData\{STARTUP}"), image);
     add_startup_folder(&volume, &format!(r"Documents and Settings\All Users\{XP_STARTUP}"), image);
     add_tasks(&volume, image)?;
-    if let Some(folder) = volume.find(r"Windows\System32\drivers") {
-        image.drivers.extend(drivers::read(&[folder])?);
-    }
     image.volume = image.volume.take().or(Some(volume));
     Ok(())
 }

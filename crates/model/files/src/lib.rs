@@ -47,6 +47,7 @@ use onoff_netboot::Capture;
 use onoff_sources::{FileCollector, Files, Limits, SNIFF_LEN, SourceFile, reject_non_recording};
 use onoff_trace::{TableSet, Trace};
 
+pub use drivers::{DriverFiles, read_drivers};
 pub use firmware::{open_firmware, open_firmware_boot, read_guid_names};
 pub use image::{HiveBytes, ImageFiles, open_image};
 pub use onoff_sources::Error;

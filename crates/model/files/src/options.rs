@@ -34,9 +34,13 @@ impl Options {
     /// # Errors
     /// A file or folder cannot be read.
     pub fn read(&self) -> Result<onoff_sources::Options, Error> {
+        let driver_files = if self.drivers.is_empty() { None } else { Some(drivers::read(&self.drivers)?) };
+        let (driver_files, unreadable_driver_files) =
+            driver_files.map(|files| (files.drivers, files.unreadable)).unzip();
         Ok(onoff_sources::Options {
             manifests: manifests::read(&self.manifests)?,
-            driver_files: if self.drivers.is_empty() { None } else { Some(drivers::read(&self.drivers)?) },
+            driver_files,
+            unreadable_driver_files: unreadable_driver_files.unwrap_or_default(),
             limits: self.limits,
             boot: self.boot.clone(),
             purpose: self.purpose,

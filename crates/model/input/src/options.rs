@@ -45,6 +45,8 @@ pub struct Options {
     /// Signatures of the driver files of the recorded computer (`onoff_sources::driver_file`); `None` if none were
     /// given.
     pub driver_files: Option<Vec<DriverFile>>,
+    /// Paths of driver files whose signatures could not be read, with the reason.
+    pub unreadable_driver_files: Vec<(String, String)>,
     /// Limits for unpacking.
     pub limits: Limits,
     /// Boot to read from a recording with several boots (a journal): a boot ID, or a number as in
@@ -74,6 +76,7 @@ impl std::fmt::Debug for Options {
             .debug_struct("Options")
             .field("manifests", &self.manifests)
             .field("driver_files", &self.driver_files)
+            .field("unreadable_driver_files", &self.unreadable_driver_files)
             .field("limits", &self.limits)
             .field("boot", &self.boot)
             .field("purpose", &self.purpose)

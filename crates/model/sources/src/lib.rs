@@ -32,7 +32,7 @@ mod recordings;
 mod registry;
 mod sections;
 
-use onoff_trace::{RecordedBoot, TableName, TableSet, Trace};
+use onoff_trace::{RecordedBoot, TableName, TableSet, Trace, counters};
 
 pub use capture::read_capture;
 pub use driver_files::driver_file;
@@ -61,6 +61,11 @@ pub use registry::recording_tables;
 /// True for kinds of recordings that can have several boots, of which one is read.
 const fn has_several_boots(kind: RecordingKind) -> bool {
     matches!(kind, RecordingKind::Linux | RecordingKind::WindowsEventLogs)
+}
+
+counters! {
+    DRIVER_FILES_UNREADABLE = "driver_files_unreadable", Warning, [Images],
+        "Driver files whose signatures are unknown: they are not Windows programs, or are cut off. Copy them again.";
 }
 
 /// Reads the boots of a recording with several one after another. `choose` gets all boots in chronological order and
@@ -98,6 +103,9 @@ pub fn read_tables(files: &Files, wanted: TableSet, options: &Options) -> Result
         onoff_windows::add_logged_accounts(event_logs, &mut trace)?;
     }
     trace.driver_files.clone_from(&options.driver_files);
+    for (path, reason) in &options.unreadable_driver_files {
+        trace.losses.add_at(&DRIVER_FILES_UNREADABLE, || format!("{path}: {reason}"));
+    }
     Ok(trace)
 }
 

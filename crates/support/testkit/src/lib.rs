@@ -37,4 +37,4 @@ mod program;
 pub mod real_recordings;
 pub mod synthetic;
 
-pub use program::program;
+pub use program::{Program, program};

@@ -32,6 +32,8 @@ pub struct PlanReport {
     pub modified_unix_ns: Option<i64>,
     /// Number of files.
     pub files: u64,
+    /// Hash of the paths and pages of its files, in hexadecimal: equal for plans with the same content.
+    pub content_hash: String,
     /// Number of 4 KiB pages.
     pub pages: u64,
     /// Bytes in these pages.
@@ -105,6 +107,18 @@ pub struct PlannedVolume {
     pub bytes: u64,
 }
 
+/// Returns the FNV-1a hash of the paths, ignoring case, and pages of a plan's files.
+fn content_hash(plan: &Plan) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for file in &plan.files {
+        let path = file.path.bytes().map(|byte| byte.to_ascii_uppercase());
+        for byte in path.chain(file.trace_entries.to_le_bytes()) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+    hash
+}
+
 /// Accumulates plans.
 pub(super) struct PlanCollector<'a> {
     options: &'a PrefetchOptions<'a>,
@@ -155,6 +169,7 @@ impl<'a> PlanCollector<'a> {
             last_run_unix_ns: plan.last_runs_unix_ns.first().copied(),
             modified_unix_ns: written_unix_ns,
             files: plan.files.len() as u64,
+            content_hash: format!("{:016x}", content_hash(plan)),
             unreadable: plan.unreadable,
             ..PlanReport::default()
         };

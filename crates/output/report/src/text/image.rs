@@ -3,11 +3,12 @@
 
 use std::io::{self, Write};
 
-use onoff_findings::finding::FindingSeverity;
+use onoff_findings::finding::{AdvisedAction, FindingSeverity, RuleFinding};
 use onoff_findings::image::{ImageAudit, ImageDiagnosis, UnreadableHive};
 use onoff_findings::protected::{PART_OF_WINDOWS, guard};
 use onoff_image::{
     HiveReport, ImageComparison, ImageReport, OverlayGrowth, OverlayKind, ServiceEntry, ServiceKind, WriteFilter,
+    WriteFilterKind,
 };
 
 use super::bar::sparkline;
@@ -20,6 +21,9 @@ use onoff_sections::table::Value;
 
 /// Maximum number of evidence lines per finding.
 const MAX_EVIDENCE: usize = 4;
+
+/// Maximum number of changes shown per finding.
+const MAX_ACTIONS: usize = 2;
 
 /// Writes the report.
 ///
@@ -40,7 +44,8 @@ pub fn write(answer: &ImageDiagnosis, top: usize, out: &mut dyn Write) -> io::Re
         autologgers(report),
         boot_menu(report),
     ];
-    let sections = sections.into_iter().flatten().chain(not_applicable(audit)).chain(hives(report));
+    let audit_sections = [withheld(audit), conflicts(audit), not_applicable(audit)];
+    let sections = sections.into_iter().flatten().chain(audit_sections.into_iter().flatten()).chain(hives(report));
     section::text::write_all(&sections.collect::<Vec<_>>(), out)?;
     for file in unreadable {
         writeln!(out, "  {DOUBT}Not read: {}: {}{DOUBT:#}", printable(&file.name), printable(&file.reason))?;
@@ -73,6 +78,10 @@ fn headline(report: &ImageReport, audit: &ImageAudit, out: &mut dyn Write) -> io
         counted(audit.findings.len() as u64, "finding"),
         count(audit.checked)
     )?;
+    let edition = report.edition.description();
+    if !edition.is_empty() {
+        writeln!(out, "Edition: {}.", printable(&edition))?;
+    }
     if serious > 0 {
         writeln!(out, "{} can cost noticeable time on each boot.", count(serious))?;
     }
@@ -110,6 +119,24 @@ fn findings(audit: &ImageAudit, rows: usize, out: &mut dyn Write) -> io::Result<
             finding.code
         )?;
         writeln!(out, "    {}.", capitalized(&printable(&finding.advice)))?;
+        for action in finding.actions.iter().take(MAX_ACTIONS) {
+            let labeled = [
+                ("Run", action.command.as_deref().unwrap_or_default()),
+                ("Undo", action.undo.as_deref().unwrap_or_default()),
+                ("Effect", action.breaks.as_str()),
+            ];
+            for (label, text) in labeled.into_iter().filter(|(_, text)| !text.is_empty()) {
+                writeln!(out, "    {QUIET}{label}: {}{QUIET:#}", printable(text))?;
+            }
+        }
+        let hidden_actions = finding.actions.len().saturating_sub(MAX_ACTIONS);
+        if hidden_actions > 0 {
+            writeln!(
+                out,
+                "    {QUIET}and {} in --format json{QUIET:#}",
+                counted(hidden_actions as u64, "more change")
+            )?;
+        }
         for evidence in finding.evidence.iter().take(MAX_EVIDENCE) {
             writeln!(out, "    {QUIET}{}{QUIET:#}", printable(&evidence.text))?;
         }
@@ -157,7 +184,9 @@ fn filters(report: &ImageReport, out: &mut dyn Write) -> io::Result<()> {
             };
             writeln!(out, "  {}: {protected}{}.", printable(&volume.name), printable(&exclusions))?;
         }
-        if filter.is_enabled == Some(true) {
+        if filter.is_horm_enabled == Some(true) {
+            writeln!(out, "  HORM is on: each start resumes from the same hibernation file. It forbids exclusions.")?;
+        } else if filter.is_enabled == Some(true) && filter.kind == WriteFilterKind::Uwf {
             writeln!(
                 out,
                 "  While it is on, Windows turns off hibernation (and with it fast startup), paging files, Superfetch, defragmentation, \
@@ -294,12 +323,21 @@ pub fn rows<'a>(report: &'a ImageReport, audit: &'a ImageAudit, rows: ImageRows)
             .data("subject", |finding| Value::text(&finding.subject.name))
             .data("title", |finding| Value::text(&finding.title))
             .data("advice", |finding| Value::text(&finding.advice))
+            .data("commands", |finding| action_texts(finding, |action| action.command.as_deref().unwrap_or_default()))
+            .data("undo", |finding| action_texts(finding, |action| action.undo.as_deref().unwrap_or_default()))
+            .data("breaks", |finding| action_texts(finding, |action| action.breaks.as_str()))
             .data("evidence", |finding| {
                 let evidence: Vec<&str> = finding.evidence.iter().map(|item| item.text.as_str()).collect();
                 Value::Text(evidence.join("; ").into())
             })
             .build(),
     }
+}
+
+/// Joins a text of each change that a finding advises.
+fn action_texts<'a>(finding: &'a RuleFinding, text: fn(&AdvisedAction) -> &str) -> Value<'a> {
+    let texts: Vec<&str> = finding.actions.iter().map(text).filter(|text| !text.is_empty()).collect();
+    Value::Text(texts.join("; ").into())
 }
 
 fn service_columns<'a>(section: SectionBuilder<'a, &'a ServiceEntry>) -> SectionBuilder<'a, &'a ServiceEntry> {
@@ -388,6 +426,26 @@ fn boot_menu(report: &ImageReport) -> Option<Section<'_>> {
         })
         .build();
     Some(section)
+}
+
+fn withheld(audit: &ImageAudit) -> Option<Section<'_>> {
+    Section::builder("withheld", "Withheld", &audit.withheld)
+        .note("findings whose advice would be wrong on this installation")
+        .name("code", "rule", 40, |finding| Value::text(finding.code).styled(QUIET))
+        .name("title", "finding", 70, |finding| Value::text(&finding.title))
+        .name("reason", "why not", 110, |finding| Value::text(finding.reason))
+        .build_if_any()
+}
+
+fn conflicts(audit: &ImageAudit) -> Option<Section<'_>> {
+    Section::builder("conflicts", "Contradictions resolved", &audit.conflicts)
+        .note("the more important finding decides")
+        .name("target", "setting", 60, |conflict| Value::text(&conflict.target))
+        .name("kept", "follow", 40, |conflict| Value::text(conflict.kept))
+        .name("kept_value", "value", 16, |conflict| Value::text(&conflict.kept_value))
+        .name("withdrawn", "instead of", 40, |conflict| Value::text(conflict.withdrawn).styled(QUIET))
+        .name("withdrawn_value", "value", 16, |conflict| Value::text(&conflict.withdrawn_value))
+        .build_if_any()
 }
 
 fn not_applicable(audit: &ImageAudit) -> Option<Section<'_>> {

@@ -32,19 +32,29 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         .iter()
         .filter(|logger| logger.is_enabled && !is_windows_session(&logger.name))
         .map(|logger| {
+            let start = Setting {
+                key: logger.key.clone(),
+                name: "Start".to_owned(),
+                value: SettingValue::Number(1),
+                last_written_unix_ns: logger.last_written_unix_ns,
+            };
             let file = if logger.file.is_empty() { "no file".to_owned() } else { logger.file.clone() };
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Work, logger.name.clone()),
                 format!("trace session {} runs in every boot", logger.name),
             )
-            .evidence(None, format!("{}\\Start = 1; {file}", logger.key))
+            .evidence(None, format!("{}; {file}", start.evidence()))
             .advice("set its Start value to 0 when nothing is being measured")
+            .action(AdvisedAction::set_number(&start, 0).breaks("this session records nothing at the next boots"))
         })
         .collect();
     if let Some(setting) = facts.system(PREFETCH, "EnableBootTrace").filter(|setting| setting.number() == Some(1)) {
         let subject = FindingSubject::new(FindingSubjectKind::Setting, "EnableBootTrace");
         findings.push(
-            facts.finding(&setting, subject, "the prefetcher traces every boot").advice("set EnableBootTrace to 0"),
+            facts
+                .finding(&setting, subject, "the prefetcher traces every boot")
+                .advice("set EnableBootTrace to 0")
+                .action(AdvisedAction::set_number(&setting, 0).breaks("nothing")),
         );
     }
     Ok(findings)

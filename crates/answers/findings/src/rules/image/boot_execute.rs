@@ -35,12 +35,17 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         if extra.is_empty() {
             continue;
         }
+        let usual: Vec<String> = texts.iter().filter(|text| is_usual(text)).cloned().collect();
         let title = format!("{name} runs before the first session: {}", listed(&extra, 5));
         findings.push(
             facts
                 .finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, name), &title)
                 .severity(FindingSeverity::Moderate)
-                .advice("remove it unless a tool in use needs it"),
+                .advice("remove it unless a tool in use needs it")
+                .action(
+                    AdvisedAction::set(&setting, &SettingValue::Texts(usual.clone()))
+                        .breaks("the programs no longer run before the first session"),
+                ),
         );
     }
     Ok(findings)

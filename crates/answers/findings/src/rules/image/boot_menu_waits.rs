@@ -38,7 +38,12 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             facts
                 .finding(setting, FindingSubject::new(FindingSubjectKind::Setting, "timeout"), &title)
                 .severity(FindingSeverity::High)
-                .advice("run 'bcdedit /timeout 0', or remove unused entries"),
+                .advice("run 'bcdedit /timeout 0', or remove unused entries")
+                .action(
+                    AdvisedAction::new("BCD timeout of the boot menu", "0", "bcdedit /timeout 0")
+                        .undo(format!("bcdedit /timeout {seconds}"))
+                        .breaks("nobody can choose another entry at the start"),
+                ),
         );
     }
     for entry in menu.entries.iter().filter(|entry| entry.is_default) {
@@ -54,6 +59,15 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                 )
                 .severity(FindingSeverity::Moderate)
                 .advice(format!("run 'bcdedit /{} off'", setting.name))
+                .action(
+                    AdvisedAction::new(
+                        format!("BCD {} of the default entry", setting.name),
+                        "off",
+                        format!("bcdedit /{} off", setting.name),
+                    )
+                    .undo(format!("bcdedit /{} on", setting.name))
+                    .breaks("debuggers and emergency consoles can no longer connect"),
+                )
         }));
     }
     Ok(findings)

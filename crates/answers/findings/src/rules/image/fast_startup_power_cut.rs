@@ -44,6 +44,11 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         facts
             .finding(&setting, subject, "fast startup is on although power is cut without a shutdown")
             .severity(FindingSeverity::Moderate)
-            .advice("set HiberbootEnabled to 0; a write filter protects the volume"),
+            .advice("set HiberbootEnabled to 0; a write filter protects the volume")
+            .action(
+                AdvisedAction::set_number(&setting, 0)
+                    .breaks("every boot from power-off is a full boot")
+                    .editions(FAST_STARTUP_EDITIONS),
+            ),
     ])
 }

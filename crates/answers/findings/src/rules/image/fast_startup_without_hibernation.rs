@@ -40,14 +40,32 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     }
     let problem = if disabled_setting.is_some() { "hibernation is off" } else { "there is no hiberfil.sys" };
     let subject = FindingSubject::new(FindingSubjectKind::Setting, "HiberbootEnabled");
-    let finding = facts
+    let mut finding = facts
         .finding(&setting, subject, &format!("fast startup is on but cannot work: {problem}"))
-        .severity(FindingSeverity::High)
-        .advice(
-            "run 'powercfg /hibernate on', or set HiberbootEnabled to 0 so that the setting matches what Windows does",
-        );
-    Ok(vec![match disabled_setting {
+        .severity(FindingSeverity::High);
+    finding = match disabled_setting {
         Some(disabled_setting) => finding.evidence(None, disabled_setting.evidence()),
         None => finding.evidence(None, "\\hiberfil.sys is not on the volume"),
-    }])
+    };
+    if facts.is_power_cut {
+        // Fast startup must stay off, so only the setting can be corrected.
+        return Ok(vec![
+            finding.advice("set HiberbootEnabled to 0: fast startup does not survive power cuts").action(
+                AdvisedAction::set_number(&setting, 0)
+                    .breaks("nothing: fast startup does not work now")
+                    .editions(FAST_STARTUP_EDITIONS),
+            ),
+        ]);
+    }
+    let hibernation = hibernate.as_ref().map_or_else(
+        || AdvisedAction::new(r"\hiberfil.sys", "present", "powercfg /hibernate on").undo("powercfg /hibernate off"),
+        hibernation_on,
+    );
+    Ok(vec![
+        finding
+            .advice(
+                "run 'powercfg /hibernate on', or set HiberbootEnabled to 0 so that the setting matches what Windows does",
+            )
+            .action(hibernation.editions(FAST_STARTUP_EDITIONS)),
+    ])
 }

@@ -43,14 +43,33 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         (false, true) => "Windows\\Prefetch is not excluded",
         _ => "the registry key PrefetchParameters is not excluded",
     };
-    Ok(vec![
-        RuleFinding::new(
-            FindingSubject::new(FindingSubjectKind::Setting, filter.kind.as_str()),
-            format!("{} discards what Windows learns: {problem}", filter.kind.as_str()),
-        )
-        .certainty(Certainty::Inferred)
-        .evidence(None, filter.evidence())
-        .advice("add both exclusions ('uwfmgr file add-exclusion C:\\Windows\\Prefetch', and 'uwfmgr registry add-exclusion' with the key), \
-                 or accept the loss"),
-    ])
+    let mut actions = Vec::new();
+    let mut exclude = |kind: &str, item: &str| {
+        actions.push(
+            AdvisedAction::new(
+                format!("UWF {kind} exclusion of {item}"),
+                "excluded",
+                format!("uwfmgr {kind} add-exclusion \"{item}\""),
+            )
+            .undo(format!("uwfmgr {kind} remove-exclusion \"{item}\""))
+            .breaks("HORM is not possible with exclusions, and what Windows learns stays on the disk")
+            .editions(UWF_EDITIONS),
+        );
+    };
+    if !excludes_folder {
+        exclude("file", r"C:\Windows\Prefetch");
+    }
+    if !excludes_key {
+        exclude("registry", &format!(r"HKLM\SYSTEM\CurrentControlSet\{}", PREFETCH.trim_start_matches(r"CS\")));
+    }
+    let commands: Vec<String> =
+        actions.iter().filter_map(|action| Some(format!("'{}'", action.command.as_ref()?))).collect();
+    let finding = RuleFinding::new(
+        FindingSubject::new(FindingSubjectKind::Setting, filter.kind.as_str()),
+        format!("{} discards what Windows learns: {problem}", filter.kind.as_str()),
+    )
+    .certainty(Certainty::Inferred)
+    .evidence(None, filter.evidence())
+    .advice(format!("add what is missing ({}), or accept the loss", commands.join(", ")));
+    Ok(vec![actions.into_iter().fold(finding, RuleFinding::action)])
 }

@@ -29,18 +29,39 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         return Ok(Vec::new());
     };
     let mut running = Vec::new();
+    let mut actions = Vec::new();
     for (service_name, description) in [("WSearch", "indexing (WSearch)"), ("wuauserv", "Windows Update (wuauserv)")] {
         if let Some(service) = facts.service(service_name).filter(|service| service.start == ServiceStart::Auto) {
             running.push((description, service.evidence()));
+            actions.push(
+                AdvisedAction::start_service(service, "disabled")
+                    .breaks("the work of this service happens only in servicing mode")
+                    .editions(UWF_EDITIONS),
+            );
         }
     }
     if facts.image.has_hive(HiveKind::Software) {
         let path = r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance";
         let setting = facts.image.setting(HiveKind::Software, path, "MaintenanceDisabled");
         if setting.as_ref().and_then(Setting::number) != Some(1) {
-            let evidence = setting.map_or_else(
+            let evidence = setting.as_ref().map_or_else(
                 || format!(r"SOFTWARE\{path}\MaintenanceDisabled is not set"),
                 |setting| setting.evidence(),
+            );
+            let action = setting.as_ref().map_or_else(
+                || {
+                    let key = format!(r"HKLM\SOFTWARE\{path}");
+                    AdvisedAction::new(
+                        format!(r"SOFTWARE\{path}\MaintenanceDisabled"),
+                        "1",
+                        format!("reg add \"{key}\" /v MaintenanceDisabled /t REG_DWORD /d 1 /f"),
+                    )
+                    .undo(format!("reg delete \"{key}\" /v MaintenanceDisabled /f"))
+                },
+                |setting| AdvisedAction::set_number(setting, 1),
+            );
+            actions.push(
+                action.breaks("updates and defragmentation happen only in servicing mode").editions(UWF_EDITIONS),
             );
             running.push(("automatic maintenance", evidence));
         }
@@ -56,5 +77,6 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     .severity(FindingSeverity::Moderate)
     .evidence(None, filter.evidence())
     .advice("turn them off, and run this maintenance in servicing mode");
-    Ok(vec![running.into_iter().fold(finding, |finding, (_, evidence)| finding.evidence(None, evidence))])
+    let finding = running.into_iter().fold(finding, |finding, (_, evidence)| finding.evidence(None, evidence));
+    Ok(vec![actions.into_iter().fold(finding, RuleFinding::action)])
 }

@@ -16,7 +16,8 @@ rule! {
     /// Turn the paging file off, or move it to an unprotected volume.
     ///
     /// # When it is wrong
-    /// A paging file on an unprotected volume looks the same.
+    /// A protected volume can have another name in the filter's settings. A paging file on a volume that is named as
+    /// unprotected is no finding.
     ///
     /// # Source
     /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "UWF versus Fast
@@ -30,7 +31,23 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         return Ok(Vec::new());
     };
     let Some(setting) = facts.system(MEMORY, "PagingFiles") else { return Ok(Vec::new()) };
-    if setting.texts().unwrap_or_default().is_empty() {
+    // `?:` lets Windows choose the volume.
+    let is_unprotected = |file: &String| {
+        let drive = file.get(..1).unwrap_or_default();
+        let is_drive = |name: &str| name.get(..1).is_some_and(|first| first.eq_ignore_ascii_case(drive));
+        filter.volumes.iter().any(|volume| {
+            is_drive(&volume.name)
+                && volume.name.trim_end_matches(['\\', ':']).len() == 1
+                && volume.is_protected == Some(false)
+        })
+    };
+    let files: Vec<String> = setting
+        .texts()
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|file| !file.is_empty() && !is_unprotected(file))
+        .collect();
+    if files.is_empty() {
         return Ok(Vec::new());
     }
     let subject = FindingSubject::new(FindingSubjectKind::Setting, "PagingFiles");
@@ -39,6 +56,11 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             .finding(&setting, subject, "a paging file is configured while UWF is on")
             .severity(FindingSeverity::Moderate)
             .evidence(None, filter.evidence())
-            .advice("remove it, or move it to an unprotected volume"),
+            .advice("remove it, or move it to an unprotected volume")
+            .action(
+                AdvisedAction::set(&setting, &SettingValue::Texts(Vec::new()))
+                    .breaks("programs fail when the memory is full, and a crash leaves no dump")
+                    .editions(UWF_EDITIONS),
+            ),
     ])
 }

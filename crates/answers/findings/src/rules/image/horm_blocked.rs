@@ -1,10 +1,12 @@
 //! Settings that prevent Hibernate Once, Resume Many (HORM).
 
+use onoff_image::FilteredVolume;
+
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// UWF is on, and a volume is unprotected, something is excluded, or the overlay is on disk.
+    /// UWF is on, HORM is off, and a volume is unprotected, something is excluded, or the overlay is on disk.
     ///
     /// # Why it costs time
     /// HORM resumes from the same hibernation file at each start, within seconds. It cannot be turned on while one of
@@ -32,31 +34,58 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(filter) = facts.filter().filter(|filter| filter.kind == WriteFilterKind::Uwf) else {
         return Ok(Vec::new());
     };
+    if filter.is_horm_enabled == Some(true) {
+        return Ok(Vec::new());
+    }
     if filter.volumes.is_empty() {
         return Err(missing_input("protected volumes of UWF: not in the registry"));
     }
-    let reasons: Vec<&str> = filter
+    let volume_settings = |name: &str, is_blocking: &dyn Fn(&FilteredVolume) -> bool| {
+        let volumes = filter.volumes.iter().filter(|volume| is_blocking(volume));
+        let settings = volumes.flat_map(|volume| &volume.settings).filter(|setting| setting.name == name);
+        settings.map(Setting::evidence).collect::<Vec<_>>()
+    };
+    let filter_settings = |name: &str| {
+        filter.settings.iter().filter(|setting| setting.name == name).map(Setting::evidence).collect::<Vec<_>>()
+    };
+    // Each reason with the values that show it, and what removes it.
+    let reasons: Vec<(&str, Vec<String>, &str)> = filter
         .horm_blockers
         .iter()
         .map(|blocker| match blocker {
-            HormBlocker::FilterOff => "the filter is off",
-            HormBlocker::UnprotectedVolume => "a volume is unprotected",
-            HormBlocker::FileExclusion => "files are excluded",
-            HormBlocker::RegistryExclusion => "registry keys are excluded",
-            HormBlocker::DiskOverlay => "the overlay is on disk",
+            HormBlocker::FilterOff => ("the filter is off", filter_settings("UwfEnabled"), "turn the filter on"),
+            HormBlocker::UnprotectedVolume => (
+                "a volume is unprotected",
+                volume_settings("VolumeEnabled", &|volume| volume.is_protected == Some(false)),
+                "protect all volumes, or take the data disk offline first",
+            ),
+            HormBlocker::FileExclusion => (
+                "files are excluded",
+                volume_settings("FileExceptionsUserDefined", &|volume| !volume.exclusions.is_empty()),
+                "remove the file exclusions",
+            ),
+            HormBlocker::RegistryExclusion => (
+                "registry keys are excluded",
+                filter_settings("RegistryExceptionsUserDefined"),
+                "remove the registry exclusions",
+            ),
+            HormBlocker::DiskOverlay => {
+                ("the overlay is on disk", filter_settings("OverlayType"), "keep the overlay in memory")
+            }
         })
         .collect();
     if reasons.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(vec![
-        RuleFinding::new(
-            FindingSubject::new(FindingSubjectKind::Setting, "HORM"),
-            format!("HORM cannot be turned on: {}", reasons.join(", ")),
-        )
-        .certainty(Certainty::Inferred)
-        .evidence(None, filter.evidence())
-        .advice("only if you want HORM: protect all volumes, remove the exclusions, keep the overlay in memory, or take the data disk \
-                 offline first"),
-    ])
+    let problems: Vec<&str> = reasons.iter().map(|&(reason, ..)| reason).collect();
+    let remedies: Vec<&str> = reasons.iter().map(|&(.., remedy)| remedy).collect();
+    let finding = RuleFinding::new(
+        FindingSubject::new(FindingSubjectKind::Setting, "HORM"),
+        format!("HORM cannot be turned on: {}", problems.join(", ")),
+    )
+    .certainty(Certainty::Inferred)
+    .advice(format!("only if you want HORM: {}", remedies.join(", ")));
+    let evidence = reasons.into_iter().flat_map(|(_, evidence, _)| evidence);
+    let finding = evidence.fold(finding, |finding, evidence| finding.evidence(None, evidence));
+    Ok(vec![finding.evidence(None, filter.evidence())])
 }

@@ -37,6 +37,11 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             .evidence(None, service.evidence())
             .evidence(None, "the paper reports 20 to 45 s in some boots")
             .advice("run 'sc config NfsClnt start= disabled', unless the computer uses NFS")
+            .action(
+                AdvisedAction::start_service(service, "disabled")
+                    .breaks("files on NFS servers are no longer reachable")
+                    .editions("editions with the NFS client"),
+            )
         })
         .into_iter()
         .collect())

@@ -44,6 +44,10 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         .certainty(Certainty::Inferred)
         .evidence(None, format!("{:.0} MiB per hour in the last third of the recording", bytes_per_hour / 1_048_576.0))
         .evidence(None, format!("most new bytes: {largest_folder}"))
-        .advice("enlarge the overlay, exclude the folders with the most writes, or schedule restarts"),
+        .advice(if is_horm_on(facts) {
+            "enlarge the overlay or schedule restarts (HORM forbids exclusions)"
+        } else {
+            "enlarge the overlay, exclude the folders with the most writes, or schedule restarts"
+        }),
     ])
 }

@@ -27,19 +27,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has_hive(HiveKind::Software) && !facts.image.has_hive(HiveKind::User) {
         return Err(missing_input("policy scripts: neither SOFTWARE nor NTUSER.DAT was found"));
     }
-    let mut scripts = Vec::new();
-    for (kind, root) in [(HiveKind::Software, ""), (HiveKind::User, r"Software\")] {
-        for hive in facts.image.hives_of_kind(kind) {
-            for event in ["Startup", "Logon"] {
-                let path = format!(r"{root}Microsoft\Windows\CurrentVersion\Group Policy\Scripts\{event}");
-                let Some(key) = hive.hive.key(&path) else { continue };
-                for script in key.subkeys().iter().flat_map(|policy| policy.subkeys()) {
-                    let Some(name) = script.value("Script").and_then(|value| value.string()) else { continue };
-                    scripts.push((name.clone(), format!(r"{}\{path}: Script = '{name}'", kind.as_str())));
-                }
-            }
-        }
-    }
+    let scripts: Vec<(String, String)> = ["Startup", "Logon"].iter().flat_map(|event| scripts(facts, event)).collect();
     let names: Vec<&str> = scripts.iter().map(|(name, _)| name.as_str()).collect();
     let Some(first) = names.first() else { return Ok(Vec::new()) };
     let finding = RuleFinding::new(
@@ -48,4 +36,24 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     )
     .advice("measure them with a recording ('onoff policy'), and shorten the slow ones");
     Ok(vec![scripts.iter().fold(finding, |finding, (_, evidence)| finding.evidence(None, evidence.clone()))])
+}
+
+/// Returns the scripts of an event (`Startup`, `Logon`) with their evidence.
+pub(super) fn scripts(facts: &ImageFacts<'_>, event: &str) -> Vec<(String, String)> {
+    let mut scripts = Vec::new();
+    for (kind, root) in [(HiveKind::Software, ""), (HiveKind::User, r"Software\")] {
+        for hive in facts.image.hives_of_kind(kind) {
+            let path = format!(r"{root}Microsoft\Windows\CurrentVersion\Group Policy\Scripts\{event}");
+            let Some(key) = hive.hive.key(&path) else { continue };
+            for policy in key.subkeys() {
+                for script in policy.subkeys() {
+                    let key = format!(r"{}\{path}\{}\{}", kind.as_str(), policy.name(), script.name());
+                    let Some(setting) = Setting::from_key(&script, &key, "Script") else { continue };
+                    let evidence = format!("{}: {}", hive.name, setting.evidence());
+                    scripts.push((setting.text().unwrap_or_default(), evidence));
+                }
+            }
+        }
+    }
+    scripts
 }

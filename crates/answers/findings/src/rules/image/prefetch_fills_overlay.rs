@@ -39,8 +39,10 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         )
         .evidence(None, filter.evidence())
         .evidence(None, facts.service("SysMain").map(ServiceEntry::evidence).unwrap_or_default())
-        .advice(
-            "include them in the overlay size, or exclude Windows\\Prefetch; pass a recording with --trace to see how much they use",
-        ),
+        .advice(if is_horm_on(facts) {
+            "include them in the overlay size (HORM forbids exclusions); pass a recording with --trace to see how much they use"
+        } else {
+            "include them in the overlay size, or exclude Windows\\Prefetch; pass a recording with --trace to see how much they use"
+        }),
     ])
 }

@@ -36,6 +36,11 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     Ok(vec![
         facts.finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, "EnablePrefetcher"), title)
             .severity(severity)
+            .action(
+                AdvisedAction::set_number(&setting, 3)
+                    .breaks("nothing; boots get faster only after the training")
+                    .editions("client editions"),
+            )
             .advice("set EnablePrefetcher to 3, restart three times, and leave the computer idle for five minutes after the last restart"),
     ])
 }

@@ -50,5 +50,11 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         ),
     )
     .advice("set those that are not needed right away to delayed-auto or demand, one at a time, and test");
-    Ok(vec![services.iter().fold(finding, |finding, service| finding.evidence(None, service.evidence()))])
+    Ok(vec![services.iter().fold(finding, |finding, service| {
+        finding.evidence(None, service.evidence()).action(
+            AdvisedAction::start_service(service, "delayed-auto")
+                .breaks("the service starts two minutes later: programs that need it earlier fail")
+                .editions("Windows Vista and later"),
+        )
+    })])
 }

@@ -32,7 +32,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     Ok(early
         .filter_map(|service| Some((service, position(&service.group)?)))
         .map(|(service, index)| {
-            RuleFinding::new(
+            let finding = RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, service.name.clone()),
                 format!(
                     "{} is in load-order group '{}' ({} of {})",
@@ -45,7 +45,14 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             .severity(FindingSeverity::Moderate)
             .evidence(None, service.evidence())
             .evidence(None, format!("file: {}", service.file))
-            .advice(with_guard(service, "remove it from the group (delete its Group value)"))
+            .advice(with_guard(service, "remove it from the group (delete its Group value)"));
+            match facts.image.setting(HiveKind::System, &format!(r"CS\Services\{}", service.name), "Group") {
+                Some(group) if guard(service).is_none() => finding.action(
+                    AdvisedAction::delete(&group)
+                        .breaks("the service starts later: services of later groups no longer find it running"),
+                ),
+                _ => finding,
+            }
         })
         .collect())
 }

@@ -49,7 +49,12 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     )
     .severity(FindingSeverity::Moderate)
     .advice("set them to demand, delayed-auto or disabled, one at a time, and test; the list of services shows what needs each");
-    Ok(vec![unneeded.iter().fold(finding, |finding, service| finding.evidence(None, service.evidence()))])
+    Ok(vec![unneeded.iter().fold(finding, |finding, service| {
+        finding.evidence(None, service.evidence()).action(
+            AdvisedAction::start_service(service, "demand")
+                .breaks("programs that expect it to run must start it themselves"),
+        )
+    })])
 }
 
 fn unneeded_services_phrase(count: usize) -> String {

@@ -36,6 +36,11 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         facts
             .finding(&setting, subject, "Superfetch is limited")
             .severity(FindingSeverity::Moderate)
-            .advice("set EnableSuperfetch to 3"),
+            .advice("set EnableSuperfetch to 3")
+            .action(
+                AdvisedAction::set_number(&setting, 3)
+                    .breaks("nothing; Windows uses some memory and disk time to learn")
+                    .editions("client editions"),
+            ),
     ])
 }

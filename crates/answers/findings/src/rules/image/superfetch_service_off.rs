@@ -38,6 +38,11 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             .severity(FindingSeverity::Moderate)
             .evidence(None, service.evidence())
             .advice("run 'sc config SysMain start= auto', unless the disk is a solid-state disk")
+            .action(
+                AdvisedAction::start_service(service, "auto")
+                    .breaks("nothing; Windows uses some memory and disk time to learn")
+                    .editions("client editions"),
+            )
         })
         .into_iter()
         .collect())

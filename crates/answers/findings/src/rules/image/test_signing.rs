@@ -13,10 +13,11 @@ rule! {
     /// The hive BCD or SYSTEM; for drivers, their files.
     ///
     /// # What to do
-    /// Turn test signing off (bcdedit /set testsigning off) and use released drivers before measuring.
+    /// First replace the test-signed drivers by released ones. Only then turn test signing off (bcdedit /set testsigning
+    /// off): while a test-signed boot driver is installed, Windows does not start without test signing.
     ///
     /// # When it is wrong
-    /// The computer is used for driver development.
+    /// The computer is used for driver development. Without the driver files, the test-signed drivers are not known.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Other Test Notes".
@@ -27,27 +28,63 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has_hive(HiveKind::System) && !facts.image.has_hive(HiveKind::Bcd) {
         return Err(missing_input("test signing: neither the hive SYSTEM nor BCD was found"));
     }
-    let mut evidence = Vec::new();
     let entries = facts.report.boot_menu.iter().flat_map(|menu| &menu.entries);
     let settings = entries.filter(|entry| entry.is_default || entry.is_shown).flat_map(|entry| &entry.settings);
-    evidence.extend(
-        settings.filter(|setting| setting.name == "testsigning" && setting.number() == Some(1)).map(Setting::evidence),
-    );
-    let start_options = facts.system(r"CS\Control", "SystemStartOptions");
+    let enabled: Vec<&Setting> =
+        settings.filter(|setting| setting.name == "testsigning" && setting.number() == Some(1)).collect();
     let has_test_signing = |setting: &Setting| {
         setting.text().is_some_and(|text| text.to_uppercase().split_whitespace().any(|word| word == "TESTSIGNING"))
     };
-    evidence.extend(start_options.filter(has_test_signing).map(|setting| setting.evidence()));
-    let drivers = facts.report.boot_drivers.iter().filter(|driver| driver.is_test_signed);
-    evidence.extend(drivers.map(|driver| format!("{} is test-signed", driver.file)));
-    if evidence.is_empty() {
+    let start_options = facts.system(r"CS\Control", "SystemStartOptions").filter(has_test_signing);
+    let drivers: Vec<_> = facts.report.boot_drivers.iter().filter(|driver| driver.is_test_signed).collect();
+    let files: Vec<&str> = drivers.iter().map(|driver| driver.file.as_str()).collect();
+    let is_on = !enabled.is_empty() || start_options.is_some();
+    if !is_on && drivers.is_empty() {
         return Ok(Vec::new());
     }
-    let finding = RuleFinding::new(
-        FindingSubject::new(FindingSubjectKind::Setting, "testsigning"),
-        "test signing is on, or a boot driver is test-signed",
-    )
-    .severity(FindingSeverity::Moderate)
-    .advice("run 'bcdedit /set testsigning off', and use released drivers");
-    Ok(vec![evidence.into_iter().fold(finding, |finding, text| finding.evidence(None, text))])
+    let named = listed(&files, 8);
+    let verb = if files.len() == 1 { "is" } else { "are" };
+    let title = match (is_on, files.is_empty()) {
+        (true, true) => "test signing is on".to_owned(),
+        (true, false) => format!("test signing is on, and boot drivers need it: {named}"),
+        (false, _) => format!(
+            "{named} {verb} test-signed, but test signing is not on: Windows cannot load {}",
+            if files.len() == 1 { "it" } else { "them" }
+        ),
+    };
+    let mut finding = RuleFinding::new(FindingSubject::new(FindingSubjectKind::Setting, "testsigning"), title)
+        .severity(FindingSeverity::Moderate);
+    for evidence in
+        enabled.iter().map(|setting| setting.evidence()).chain(start_options.map(|setting| setting.evidence()))
+    {
+        finding = finding.evidence(None, evidence);
+    }
+    for driver in &drivers {
+        finding = finding.evidence(None, format!("{} is test-signed", driver.file));
+        if let Some(service) = facts.service(&driver.service) {
+            finding = finding.evidence(None, service.evidence());
+        }
+    }
+    const TURN_OFF: &str = "bcdedit /set testsigning off";
+    let are_files_known = facts.report.boot_drivers.iter().any(|driver| driver.is_present);
+    Ok(vec![match (is_on, files.is_empty()) {
+        // Turning test signing off now would stop the boot, so only the replacement is an action.
+        (true, false) => finding.advice(format!(
+            "first replace {named} by released drivers, signed by their vendor; only after that run '{TURN_OFF}', because \
+             Windows does not start without {named}"
+        )),
+        (false, _) => finding.advice(format!("replace {named} by released drivers, signed by their vendor")),
+        (true, true) => {
+            let first = if are_files_known {
+                "no boot-start driver needs it: make sure that no other driver is test-signed"
+            } else {
+                "first make sure that no boot-start driver is test-signed (pass the whole volume to check their files)"
+            };
+            finding.advice(format!("{first}; then run '{TURN_OFF}'")).action(
+                AdvisedAction::new("BCD testsigning of the default entry", "off", TURN_OFF)
+                    .undo("bcdedit /set testsigning on")
+                    .breaks("test-signed drivers no longer load; a test-signed boot-start driver stops the boot"),
+            )
+        }
+    }])
 }

@@ -40,7 +40,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             FindingSubject::new(FindingSubjectKind::Device, "USB"),
             format!("{devices} different USB devices have been connected to this installation"),
         )
-        .evidence(None, format!("{path}: {devices} device keys"))
+        .evidence(None, format!("{path}: {devices} device keys{}", written(key.last_written_unix_ns())))
         .advice("compare with a boot with all of them unplugged; 'onoff devices' shows how long each takes"),
     ])
 }
