@@ -83,6 +83,10 @@ for (const { id, name, kind } of tracks) {
         assert.equal(lane.busy.length, PIXELS, name);
         continue;
     }
+    if (kind === "stacked") {
+        assert.ok(lane.series.length > 0 && lane.series.every((series) => series.busy.length === PIXELS), name);
+        continue;
+    }
     const count = (lane) => lane.rows.flatMap((row) => row.count).reduce((sum, number) => sum + number, 0);
     assert.ok(lane.rows.every((row) => row.count.length <= 2 * PIXELS + 1), `${name}: at most two entries per pixel`);
     assert.ok(count(lane) <= count(full_lane), `${name}: every interval once`);

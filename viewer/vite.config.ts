@@ -11,7 +11,7 @@ function oneFile(): Plugin {
     enforce: "post",
     generateBundle(_options, bundle) {
       const page = bundle["index.html"];
-      if (!page || page.type !== "asset") throw new Error("no index.html in the bundle");
+      if (page?.type !== "asset") throw new Error("no index.html in the bundle");
       let html = String(page.source);
       const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
       const scripts: string[] = [];
@@ -49,6 +49,12 @@ function oneFile(): Plugin {
 }
 
 export default defineConfig({
-  build: { target: "es2022", modulePreload: false, cssCodeSplit: false, assetsInlineLimit: 0, reportCompressedSize: false },
+  build: {
+    target: "es2022",
+    modulePreload: false,
+    cssCodeSplit: false,
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
   plugins: [oneFile()],
 });

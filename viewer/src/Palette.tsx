@@ -6,7 +6,31 @@ import { redo, undo } from "./history";
 import { showFinding } from "./panes/Details";
 import { phaseDuration } from "./Ribbon";
 import {
-  address, collapsedGroups, trackFilter, applyAddress, goBack, goTo, groupOrder, hiddenTracks, homeRange, trackMoves, pinnedTracks, removedFindings, recording, savedViews, selectedRange, selection, sheet, showEvents, tab, tabs, theme, transition, transitionIndex, view,
+  address,
+  collapsedGroups,
+  trackFilter,
+  applyAddress,
+  goBack,
+  goTo,
+  groupOrder,
+  hiddenTracks,
+  homeRange,
+  trackMoves,
+  pinnedTracks,
+  removedFindings,
+  reveal,
+  recording,
+  savedViews,
+  selectedRange,
+  selection,
+  sheet,
+  showEvents,
+  tab,
+  tabs,
+  theme,
+  transition,
+  transitionIndex,
+  view,
   entireRange,
   groupTitle,
 } from "./state";
@@ -33,7 +57,9 @@ function entries(): Entry[] {
       },
     }),
   );
-  current?.findings.forEach((finding, index) => all.push({ text: finding.title, hint: "finding", run: () => showFinding(index) }));
+  current?.findings.forEach((finding, index) =>
+    all.push({ text: finding.title, hint: "finding", run: () => showFinding(index) }),
+  );
   current?.phases.forEach((phase) =>
     phase.account.slice(0, 12).forEach((entry) =>
       all.push({
@@ -51,22 +77,33 @@ function entries(): Entry[] {
     all.push({
       text: track.name,
       hint: [groupTitle(track.group), track.section].filter(Boolean).join(" · "),
-      run: () => (pinnedTracks.value = new Set([...pinnedTracks.value, track.id])),
+      run: () => {
+        pinnedTracks.value = new Set([...pinnedTracks.value, track.id]);
+        reveal(track.id);
+      },
     }),
   );
   recording.value?.transitions.forEach((choice, index) =>
-    all.push({ text: choice.title, hint: "transition", run: () => ((transitionIndex.value = index), goTo({ start: choice.start_ns, end: choice.end_ns })) }),
+    all.push({
+      text: choice.title,
+      hint: "transition",
+      run: () => ((transitionIndex.value = index), goTo({ start: choice.start_ns, end: choice.end_ns })),
+    }),
   );
   return all;
 }
 
-const predictable = () => new Set(transition.value?.findings.flatMap((finding, index) => (finding.changes.length ? [index] : [])));
+const predictable = () =>
+  new Set(transition.value?.findings.flatMap((finding, index) => (finding.changes.length ? [index] : [])));
 
 const COMMANDS: [string, () => void][] = [
   ["Undo", undo],
   ["Redo", redo],
   ["Save this view, open a saved view", () => (sheet.value = "views")],
-  ["Copy a link to this view", () => void navigator.clipboard.writeText(`${location.href.split("#")[0]}#${address()}`).catch(() => undefined)],
+  [
+    "Copy a link to this view",
+    () => void navigator.clipboard.writeText(`${location.href.split("#")[0]}#${address()}`).catch(() => undefined),
+  ],
   ["Show the entire transition", () => goTo(homeRange.value)],
   ["Fold or unfold the time asleep", () => (showsFullSleep.value = !showsFullSleep.value)],
   ["Collapse all groups", () => (collapsedGroups.value = new Set(recording.value?.tracks.map((track) => track.group)))],
@@ -95,7 +132,10 @@ export function Palette() {
   useEffect(() => input.current?.focus(), []);
   const isCommand = text.startsWith(">");
   const words = text.replace(/^>/, "").toLowerCase().split(/\s+/).filter(Boolean);
-  const commands = [...COMMANDS, ...tabs.value.map(([name, title]): [string, () => void] => [`Show ${title}`, () => (tab.value = name)])];
+  const commands = [
+    ...COMMANDS,
+    ...tabs.value.map(([name, title]): [string, () => void] => [`Show ${title}`, () => (tab.value = name)]),
+  ];
   const found = (isCommand ? commands.map(([text, run]) => ({ text, hint: "command", run })) : searchEntries)
     .filter((entry) => words.every((word) => `${entry.text} ${entry.hint}`.toLowerCase().includes(word)))
     .slice(0, 40);
@@ -145,6 +185,10 @@ const KEYS: [string, string][] = [
   ["Double click", "zoom to the interval under the pointer"],
   ["F", "zoom to the selection or range"],
   [". ,", "next, previous interval on the selected track"],
+  ["← →", "previous, next interval on the selected track"],
+  ["↑ ↓", "select an interval on the previous, next track"],
+  ["Shift + ← →", "select a range from the middle of the view"],
+  ["Enter", "go to the waits of the selected interval"],
   ["[ ]", "previous, next phase"],
   ["Shift + ↑ ↓", "move the selected track (or drag its name)"],
   ["E", "show events of the selection or range"],
@@ -159,7 +203,7 @@ const KEYS: [string, string][] = [
   ["Backspace", "back to the previous range"],
   ["0", "show the entire recording"],
   ["/ or Ctrl + P", "search; type > for commands"],
-  ["Esc", "clear the selection"],
+  ["Esc", "close the rows above the lanes, then clear the selection"],
   ["?", "show this list"],
 ];
 
@@ -170,13 +214,17 @@ export function Keys() {
         <tbody>
           {KEYS.map(([key, action]) => (
             <tr>
-              <th scope="row"><kbd>{key}</kbd></th>
+              <th scope="row">
+                <kbd>{key}</kbd>
+              </th>
               <td>{action}</td>
             </tr>
           ))}
         </tbody>
       </table>
-      <p class="hint">The address contains the current view: share the link to show others the same range, selection and layout.</p>
+      <p class="hint">
+        The address contains the current view: share the link to show others the same range, selection and layout.
+      </p>
     </Sheet>
   );
 }
@@ -191,19 +239,33 @@ export function Views() {
   return (
     <Sheet title="Saved views">
       <form onSubmit={save} class="naming">
-        <input type="text" aria-label="View name" placeholder="Name for this view" value={name} onInput={(event) => setName(event.currentTarget.value)} />
-        <button type="submit" disabled={name.trim() === ""}>Save</button>
+        <input
+          type="text"
+          aria-label="View name"
+          placeholder="Name for this view"
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+        <button type="submit" disabled={name.trim() === ""}>
+          Save
+        </button>
       </form>
       {savedViews.value.length === 0 && <p class="hint">No saved views.</p>}
       <ul class="views">
         {savedViews.value.map((saved) => (
           <li>
-            <button type="button" class="link" onClick={() => ((sheet.value = ""), applyAddress(saved.address))}>{saved.name}</button>
-            <button type="button" aria-label={`Delete ${saved.name}`} onClick={() => deleteView(saved.name)}>×</button>
+            <button type="button" class="link" onClick={() => ((sheet.value = ""), applyAddress(saved.address))}>
+              {saved.name}
+            </button>
+            <button type="button" aria-label={`Delete ${saved.name}`} onClick={() => deleteView(saved.name)}>
+              ×
+            </button>
           </li>
         ))}
       </ul>
-      <p class="hint">Saved views are part of the address, so links include them. This browser also stores them for this recording.</p>
+      <p class="hint">
+        Saved views are part of the address, so links include them. This browser also stores them for this recording.
+      </p>
     </Sheet>
   );
 }
@@ -217,7 +279,12 @@ function Sheet({ title, children }: { title: string; children: preact.ComponentC
     return () => (previousFocus instanceof HTMLElement ? previousFocus.focus() : undefined);
   }, []);
   return (
-    <dialog ref={box} aria-label={title} onClose={() => (sheet.value = "")} onClick={(event) => event.target === box.current && (sheet.value = "")}>
+    <dialog
+      ref={box}
+      aria-label={title}
+      onClose={() => (sheet.value = "")}
+      onClick={(event) => event.target === box.current && (sheet.value = "")}
+    >
       <div class="sheet">
         <h2>{title}</h2>
         {children}

@@ -2,12 +2,25 @@
 
 import { rangeFraction } from "./fold";
 import type { Band, Phase } from "./data";
-import { baselineMedians, goTo, page, recording, recordingIndex, selection, tab, transition, view, entireRange, type Range } from "./state";
+import {
+  baselineMedians,
+  goTo,
+  page,
+  recording,
+  recordingIndex,
+  selection,
+  tab,
+  transition,
+  view,
+  entireRange,
+  type Range,
+} from "./state";
 import { duration } from "./time";
 import { WhatIfRow } from "./WhatIf";
 
 /** Duration of a phase as all commands report it: without the idle time at its end and without waiting for a person. */
-export const phaseDuration = (phase: Phase): number => phase.end_ns - phase.start_ns - phase.idle_ns - phase.user_input_ns;
+export const phaseDuration = (phase: Phase): number =>
+  phase.end_ns - phase.start_ns - phase.idle_ns - phase.user_input_ns;
 
 export const cssBounds = (range: Range, start: number, end: number) => {
   const left = Math.max(0, rangeFraction(start, range));
@@ -16,12 +29,17 @@ export const cssBounds = (range: Range, start: number, end: number) => {
 };
 
 function explain(phase: Phase): string {
-  const certainty = phase.certainty === "measured" ? "measured" : phase.certainty === "inferred" ? "inferred" : "unknown";
-  const length = phase.is_open ? `at least ${duration(phaseDuration(phase))}` : `${duration(phaseDuration(phase))}${phase.idle_ns ? `, then ${duration(phase.idle_ns)} of idle time` : ""}`;
-  const ends = phase.is_open ? "Its end is not in the recording." : phase.rule ? `Ends with: ${phase.rule} (${certainty}).` : "End: unknown.";
-  return [`${phase.title}: ${length}`, phase.explains, ends, phase.event]
-    .filter(Boolean)
-    .join("\n");
+  const certainty =
+    phase.certainty === "measured" ? "measured" : phase.certainty === "inferred" ? "inferred" : "unknown";
+  const length = phase.is_open
+    ? `at least ${duration(phaseDuration(phase))}`
+    : `${duration(phaseDuration(phase))}${phase.idle_ns ? `, then ${duration(phase.idle_ns)} of idle time` : ""}`;
+  const ends = phase.is_open
+    ? "Its end is not in the recording."
+    : phase.rule
+      ? `Ends with: ${phase.rule} (${certainty}).`
+      : "End: unknown.";
+  return [`${phase.title}: ${length}`, phase.explains, ends, phase.event].filter(Boolean).join("\n");
 }
 
 export function Ribbon() {
@@ -33,13 +51,13 @@ export function Ribbon() {
     <section class="ribbon" aria-label="Phases">
       <div class="label">Phases</div>
       <div class="track">
-        {current.phases.map((phase, index) => {
+        {current.phases.map((phase) => {
           const style = cssBounds(range, phase.start_ns, phase.end_ns);
           if (!style) return null;
           return (
             <button
               type="button"
-              class={`phase shade${index % 6} ${phase.certainty} ${phase.start_ns < 0 ? "before" : ""} ${phase.is_open ? "open" : ""}`}
+              class={`phase shade${phase.shade} ${phase.certainty} ${phase.start_ns < 0 ? "before" : ""} ${phase.is_open ? "open" : ""}`}
               style={style}
               title={explain(phase)}
               aria-pressed={chosen?.kind === "phase" && chosen.name === phase.name}
@@ -50,21 +68,42 @@ export function Ribbon() {
               }}
               onDblClick={() => goTo({ start: phase.start_ns, end: phase.end_ns })}
             >
-              <span>{phase.title}</span> <span class="long">{phase.is_open ? "≥ " : ""}{duration(phaseDuration(phase))}</span>
+              <span>{phase.title}</span>{" "}
+              <span class="long">
+                {phase.is_open ? "≥ " : ""}
+                {duration(phaseDuration(phase))}
+              </span>
+              {phase.idle_ns > 0 && <IdleTail phase={phase} range={range} />}
             </button>
           );
         })}
         <Folds range={range} />
+        <Gaps range={range} />
         {current.ticks.map((tick) => {
           const position = rangeFraction(tick.time_ns, range);
           const text = `${duration(tick.time_ns)}: ${tick.label}`;
-          return position < 0 || position > 1 ? null : <span class="tick" style={{ left: `${position * 100}%` }} title={text} role="img" aria-label={text} />;
+          return position < 0 || position > 1 ? null : (
+            <span class="tick" style={{ left: `${position * 100}%` }} title={text} role="img" aria-label={text} />
+          );
         })}
       </div>
       <WhatIfRow range={range} />
       <BaselineRow range={range} />
       {current.band && <BandRow band={current.band} range={range} />}
     </section>
+  );
+}
+
+/** The idle time at the end of a phase, which does not count as part of it. */
+function IdleTail({ phase, range }: { phase: Phase; range: Range }) {
+  const shown = { start: Math.max(phase.start_ns, range.start), end: Math.min(phase.end_ns, range.end) };
+  const style = cssBounds(shown, phase.end_ns - phase.idle_ns, phase.end_ns);
+  return (
+    style && (
+      <span class="uncounted" style={style}>
+        {duration(phase.idle_ns)} idle, not counted
+      </span>
+    )
   );
 }
 
@@ -76,7 +115,12 @@ function BaselineRow({ range }: { range: Range }) {
   if (!comparison || sideIndex !== 1 || medians.size === 0) return null;
   return (
     <>
-      <div class="label" title="Median duration of each phase in the baseline, drawn from the start of the same phase in this run.">{comparison.sides[0]?.name ?? "baseline"}</div>
+      <div
+        class="label"
+        title="Median duration of each phase in the baseline, drawn from the start of the same phase in this run."
+      >
+        {comparison.sides[0]?.name ?? "baseline"}
+      </div>
       <div class="track before">
         {transition.value?.phases.map((phase, index) => {
           const median = medians.get(phase.name);
@@ -84,7 +128,15 @@ function BaselineRow({ range }: { range: Range }) {
           if (median === undefined || !style) return null;
           const difference = phaseDuration(phase) - median;
           const text = `${phase.title}: ${duration(median)} in the baseline, ${duration(phaseDuration(phase))} in this run (${difference > 0 ? "+" : ""}${duration(difference)})`;
-          return <span class={`was shade${index % 6} ${index % 2 ? "low" : ""}`} style={style} title={text} role="img" aria-label={text} />;
+          return (
+            <span
+              class={`was shade${phase.shade} ${index % 2 ? "low" : ""}`}
+              style={style}
+              title={text}
+              role="img"
+              aria-label={text}
+            />
+          );
         })}
       </div>
     </>
@@ -101,10 +153,29 @@ function Folds({ range }: { range: Range }) {
         if (right < 0 || left > 1) return null;
         const [visibleLeft, visibleRight] = [Math.max(0, left), Math.min(1, right)];
         return (
-          <span class="asleep" style={{ left: `${visibleLeft * 100}%`, width: `${Math.max(0, visibleRight - visibleLeft) * 100}%` }} title={fold.text} role="img" aria-label={fold.text}>
+          <span
+            class="asleep"
+            style={{ left: `${visibleLeft * 100}%`, width: `${Math.max(0, visibleRight - visibleLeft) * 100}%` }}
+            title={fold.text}
+            role="img"
+            aria-label={fold.text}
+          >
             <b>asleep{fold.slept_ns === null ? "" : ` ${duration(fold.slept_ns)}`}</b>
           </span>
         );
+      })}
+    </>
+  );
+}
+
+/** Time in which the recorder lost all events. */
+function Gaps({ range }: { range: Range }) {
+  return (
+    <>
+      {recording.value?.gaps.map((gap) => {
+        const style = cssBounds(range, gap.start_ns, gap.end_ns);
+        const text = `No event for ${duration(gap.end_ns - gap.start_ns)} from ${duration(gap.start_ns)}: the recorder lost events`;
+        return style && <span class="gap" style={style} title={text} role="img" aria-label={text} />;
       })}
     </>
   );
@@ -125,10 +196,17 @@ function BandRow({ band, range }: { band: Band; range: Range }) {
   }
   return (
     <>
-      <div class="label" title="Each slice is idle or busy; low-priority work does not count as busy. The boot ends once the required idle time has accumulated.">
+      <div
+        class="label"
+        title="Each slice is idle or busy; low-priority work does not count as busy. The boot ends once the required idle time has accumulated."
+      >
         Idle so far
       </div>
-      <div class="track band" role="img" aria-label={`${duration(last.idle_so_far_ns)} of ${duration(band.required_ns)} idle time accumulated`}>
+      <div
+        class="track band"
+        role="img"
+        aria-label={`${duration(last.idle_so_far_ns)} of ${duration(band.required_ns)} idle time accumulated`}
+      >
         {runs.map((cell) => (
           <span
             class={`cell ${cell.state}`}
@@ -151,7 +229,9 @@ function idleTimePolyline(band: Band, range: Range): string {
   const stride = Math.max(1, Math.ceil(band.slices.length / 400));
   const kept = band.slices.filter((_, index) => index % stride === 0 || index === band.slices.length - 1);
   const height = (ns: number) => (1 - Math.min(1, ns / Math.max(1, band.required_ns))).toFixed(3);
-  const points = kept.map((slice) => `${rangeFraction(slice.end_ns, range).toFixed(5)},${height(slice.idle_so_far_ns)}`);
+  const points = kept.map(
+    (slice) => `${rangeFraction(slice.end_ns, range).toFixed(5)},${height(slice.idle_so_far_ns)}`,
+  );
   return [`${rangeFraction(band.slices[0]?.start_ns ?? 0, range).toFixed(5)},1`, ...points].join(" ");
 }
 
@@ -161,8 +241,8 @@ export function Overview() {
   const style = cssBounds(all, range.start, range.end);
   return (
     <div class="overview" aria-hidden="true">
-      {transition.value?.phases.map((phase, index) => (
-        <span class={`shade${index % 6}`} style={cssBounds(all, phase.start_ns, phase.end_ns) ?? {}} />
+      {transition.value?.phases.map((phase) => (
+        <span class={`shade${phase.shade}`} style={cssBounds(all, phase.start_ns, phase.end_ns) ?? {}} />
       ))}
       <i style={style ?? {}} />
     </div>

@@ -21,6 +21,8 @@ export type {
   PageMeasures as Measures,
   PagePhase as Phase,
   PageRecording as Recording,
+  PageRow as Row,
+  PageRows as Rows,
   PageSide as Side,
   PageStep as Step,
   PageSteps as Steps,
@@ -30,6 +32,8 @@ export type {
   PageTransition as Transition,
   PageUsage as Usage,
   PageUsageRow as UsageRow,
+  PageWait as Wait,
+  PageWaits as Waits,
   PageWhatIf as WhatIf,
   PredictedDuration,
 } from "./types";
@@ -37,7 +41,14 @@ export type {
 export function readPage(text: string): Page {
   const page = JSON.parse(text) as Page | string;
   // The placeholder for the data: no recording yet.
-  if (typeof page === "string") return { version: "", served: false, legend: { tones: [], groups: [], steps: [], subjects: [] }, recordings: [], comparison: null };
+  if (typeof page === "string")
+    return {
+      version: "",
+      served: false,
+      legend: { tones: [], groups: [], steps: [], subjects: [] },
+      recordings: [],
+      comparison: null,
+    };
   if (typeof page !== "object" || page === null || !Array.isArray(page.recordings)) {
     throw new Error("the page data contain no list of recordings");
   }

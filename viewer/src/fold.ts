@@ -16,7 +16,10 @@ export const folds = computed<(Fold & { drawn_ns: number })[]>(() => {
   if (!current || showsFullSleep.value) return [];
   const sleeps = current.folds.filter((fold) => fold.end_ns > fold.start_ns);
   const awake = current.duration_ns - sleeps.reduce((sum, fold) => sum + fold.end_ns - fold.start_ns, 0);
-  return sleeps.map((fold) => ({ ...fold, drawn_ns: Math.min(fold.end_ns - fold.start_ns, Math.max(awake, 1e6) * FOLD_FRACTION) }));
+  return sleeps.map((fold) => ({
+    ...fold,
+    drawn_ns: Math.min(fold.end_ns - fold.start_ns, Math.max(awake, 1e6) * FOLD_FRACTION),
+  }));
 });
 
 /** Converts a time to an axis position, both in ns. */
@@ -59,7 +62,8 @@ export function timeAtFraction(fraction: number, range: Range): number {
  * Ratio of a range's duration to its drawn length. Lanes are requested with this many times the pixels, so that folds
  * do not cost resolution.
  */
-export const compressionRatio = (range: Range): number => (range.end - range.start) / Math.max(1e-9, toAxis(range.end) - toAxis(range.start));
+export const compressionRatio = (range: Range): number =>
+  (range.end - range.start) / Math.max(1e-9, toAxis(range.end) - toAxis(range.start));
 
 /** Returns a function that converts times to pixels, for converting many times in one range. */
 export function pixelScale(range: Range, width: number): (time: number) => number {

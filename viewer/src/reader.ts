@@ -31,15 +31,18 @@ function ask(request: { reader: ArrayBuffer } | { files: NamedFile[] } | { query
 
 async function packedReader(): Promise<ArrayBuffer> {
   const address = element?.dataset["src"];
-  if (!address) return Uint8Array.from(atob(element?.textContent?.trim() ?? ""), (letter) => letter.charCodeAt(0)).buffer;
+  if (!address)
+    return Uint8Array.from(atob(element?.textContent?.trim() ?? ""), (letter) => letter.charCodeAt(0)).buffer;
   const response = await fetch(address);
   if (!response.ok) throw new Error(`${address}: HTTP status ${response.status}`);
   return response.arrayBuffer();
 }
 
 async function start(): Promise<void> {
-  if (typeof WebAssembly !== "object") throw new Error("This browser cannot read recordings: WebAssembly is missing or switched off");
-  if (typeof DecompressionStream !== "function") throw new Error("This browser cannot read recordings: it is older than 2023");
+  if (typeof WebAssembly !== "object")
+    throw new Error("This browser cannot read recordings: WebAssembly is missing or switched off");
+  if (typeof DecompressionStream !== "function")
+    throw new Error("This browser cannot read recordings: it is older than 2023");
   worker = new Worker(URL.createObjectURL(new Blob([`(${readerWorker.toString()})()`], { type: "text/javascript" })));
   worker.onmessage = ({ data }: MessageEvent<Reply>) => {
     const { resolve, reject } = waiting.get(data.id) ?? {};
@@ -48,7 +51,8 @@ async function start(): Promise<void> {
     else reject?.(new Error(data.error));
   };
   worker.onerror = (event) => {
-    for (const { reject } of waiting.values()) reject(new Error(event.message || "This browser does not start workers for this page"));
+    for (const { reject } of waiting.values())
+      reject(new Error(event.message || "This browser does not start workers for this page"));
     waiting.clear();
   };
   await ask({ reader: await packedReader() });
@@ -57,7 +61,7 @@ async function start(): Promise<void> {
 /** Opens files as the page. Nothing leaves the computer. */
 export async function openFiles(files: NamedFile[]): Promise<void> {
   if (files.length === 0 || reading.value) return;
-  reading.value = files.length === 1 ? files[0]?.name ?? "" : `${files.length} files`;
+  reading.value = files.length === 1 ? (files[0]?.name ?? "") : `${files.length} files`;
   notShown.value = [];
   try {
     await (started ??= start());
@@ -81,7 +85,10 @@ export async function openFiles(files: NamedFile[]): Promise<void> {
 /** The files of a folder, or the file itself. */
 async function filesOf(entry: FileSystemEntry): Promise<NamedFile[]> {
   const name = entry.fullPath.replace(/^\//, "");
-  if (entry.isFile) return [{ name, file: await new Promise<File>((found, failed) => (entry as FileSystemFileEntry).file(found, failed)) }];
+  if (entry.isFile)
+    return [
+      { name, file: await new Promise<File>((found, failed) => (entry as FileSystemFileEntry).file(found, failed)) },
+    ];
   const reader = (entry as FileSystemDirectoryEntry).createReader();
   const files: NamedFile[] = [];
   // A folder is listed in parts.
@@ -98,6 +105,7 @@ export async function openDropped(data: DataTransfer | null): Promise<void> {
     return entry?.isDirectory ? entry : item.getAsFile();
   });
   const files: NamedFile[] = [];
-  for (const each of dropped) files.push(...(each instanceof File ? [{ name: each.name, file: each }] : each ? await filesOf(each) : []));
+  for (const each of dropped)
+    files.push(...(each instanceof File ? [{ name: each.name, file: each }] : each ? await filesOf(each) : []));
   await openFiles(files);
 }

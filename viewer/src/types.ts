@@ -30,6 +30,34 @@ export interface PageTable {
   omitted: string;
   /** Message if there are no rows; empty otherwise. */
   nothing: string;
+  /** Number of rows before the first one. */
+  skipped: number;
+  /** Names of event fields in the range, most frequent first; only for events. */
+  fields: string[];
+}
+
+/** The waits of a thread, or of all threads of a process, in a range. */
+export interface PageWaits {
+  /** Waits, longest first. */
+  waits: PageWait[];
+  /** Number of waits, including those that are not listed. */
+  of: number;
+  /** Message if there are no waits; empty otherwise. */
+  nothing: string;
+}
+
+/** Rows above the lanes: the threads of a chain, or one process. */
+export interface PageRows {
+  /**  */
+  title: string;
+  /**  */
+  rows: PageRow[];
+  /** Which thread readied which: indexes into `rows`. */
+  arrows: DrawnArrow[];
+  /** Number of threads without a row. */
+  omitted: number;
+  /** Steps of the chain; none for a process. */
+  steps: PageSteps;
 }
 
 /** Names that the page displays. */
@@ -54,6 +82,8 @@ export interface PageRecording {
   start_ns: number;
   /** Length of the axis, ns. */
   duration_ns: number;
+  /** Note about isolated times after the end of the axis; empty if there are none. */
+  beyond_axis: string;
   /**  */
   transitions: PageTransition[];
   /** Index of the transition to show first. */
@@ -66,6 +96,10 @@ export interface PageRecording {
   losses: PageLoss[];
   /**  */
   missing: PageMissing[];
+  /** Intervals in which the recorder lost all events. */
+  gaps: PageGap[];
+  /** Names of the subjects of range tables that the recording has data for. */
+  subjects: string[];
   /** Pre-drawn lanes; empty if a server draws them. */
   drawn: PageDrawn[];
 }
@@ -92,6 +126,64 @@ export interface PageColumn {
   title: string;
   /** True if the cells are numbers. */
   number: boolean;
+}
+
+/** A wait of a thread. */
+export interface PageWait {
+  /** Thread that waited. */
+  thread: PageThread;
+  /** Start, ns. */
+  start_ns: number;
+  /** When the thread could run again, ns; `None` if it still waited when the recording ended. */
+  ready_ns: number | null;
+  /** When it ran again, ns; `None` if that was not recorded. */
+  run_ns: number | null;
+  /** What it waited for. */
+  waited_for: string;
+  /** Index into `PageLegend::tones`. */
+  tone: number;
+  /** Thread that ended the wait. */
+  ended_by: PageThread | null;
+  /** Wait reason recorded by the system; empty if none was recorded. */
+  reason: string;
+  /**  */
+  certainty: Certainty;
+  /** Call stack of the thread when it ran again, innermost frame first. */
+  stack: string[];
+  /** Call stack of the thread that ended the wait. */
+  ending_stack: string[];
+}
+
+/** A row above the lanes. */
+export interface PageRow {
+  /**  */
+  name: string;
+  /** Additional text, such as the scale; may be empty. */
+  note: string;
+  /** Thread of the row; `None` for a row of all threads of a process. */
+  thread: number | null;
+  /**  */
+  lane: DrawnLane;
+}
+
+/** Arrows merged to one pixel position. */
+export interface DrawnArrow {
+  /** Time of the first arrow, ns. */
+  time_ns: number;
+  /** Track of the readying thread. */
+  from: number;
+  /** Track of the readied thread. */
+  to: number;
+  /** Number of merged arrows. */
+  count: number;
+}
+
+/** Steps of a range. */
+export interface PageSteps {
+  /** Steps, in order of time. */
+  steps: PageStep[];
+  /** Number of unlisted steps, including short ones that the path omits. */
+  omitted: number;
 }
 
 /** A serialized name with its display title. */
@@ -144,6 +236,8 @@ export interface PageTransition {
   band: PageBand | null;
   /** Timeouts. */
   ticks: PageTick[];
+  /** What had begun and not ended when the recording did, by start; empty for a transition that ended. */
+  still_running: PageTick[];
   /** Findings, most expensive first. */
   findings: PageFinding[];
   /** The transition without each finding that has a prediction, and without all of them; empty if a server answers queries. */
@@ -204,6 +298,14 @@ export interface PageMissing {
   record: string;
 }
 
+/** An interval in which the recorder lost all events. */
+export interface PageGap {
+  /** Start, ns. */
+  start_ns: number;
+  /** End, ns. */
+  end_ns: number;
+}
+
 /** All lanes of a recording at one resolution. */
 export interface PageDrawn {
   /** Pixels of the entire recording. */
@@ -254,6 +356,38 @@ export interface PageMeasures {
   rows: PageMeasure[];
 }
 
+/** A thread. */
+export interface PageThread {
+  /** Thread id. */
+  tid: number;
+  /** Process id; `None` if unknown. */
+  pid: number | null;
+  /** Name with the process. */
+  name: string;
+}
+
+/** How much an answer can be relied on. */
+export type Certainty = "measured" | "inferred" | "missing";
+
+/** The drawing of a track. */
+export type DrawnLane = DrawnSlices & { kind: "slices" } | DrawnUtilization & { kind: "utilization" } | DrawnStacked & { kind: "stacked" };
+
+/** A step of the critical path. */
+export interface PageStep {
+  /** Start, ns. */
+  start_ns: number;
+  /** End, ns. */
+  end_ns: number;
+  /** Kind, such as `disk`. */
+  kind: string;
+  /** Description of the step. */
+  sentence: string;
+  /**  */
+  certainty: Certainty;
+  /** Wait reason, then the call stack if recorded, innermost frame first. */
+  more: string[];
+}
+
 /** A phase of a transition. */
 export interface PagePhase {
   /** Name, as in JSON output. */
@@ -278,6 +412,8 @@ export interface PagePhase {
   certainty: Certainty;
   /** Explanation of the phase. */
   explains: string;
+  /** Number of its color: the same for phases with the same name. */
+  shade: number;
   /** Breakdown by subject; the times add up to the length of the phase. */
   account: PageAccountEntry[];
   /** CPU and disk usage. */
@@ -324,6 +460,10 @@ export interface PageFinding {
   certainty: Certainty;
   /** Command that explains the rule and its known false positives. */
   explained_by: string;
+  /**  */
+  subject: FindingSubject | null;
+  /** Track of the subject, an index into `PageRecording::tracks`. */
+  track: number | null;
   /** Start of the relevant interval, ns. */
   start_ns: number | null;
   /** End of the relevant interval, ns. */
@@ -354,7 +494,7 @@ export interface PageWhatIf {
 export type TrackGroup = "firmware" | "network" | "requests" | "processors" | "disks" | "critical_path" | "devices" | "services" | "session" | "notifications" | "power" | "processes" | "log";
 
 /** Kind of a lane. */
-export type LaneKind = "slices" | "utilization";
+export type LaneKind = "slices" | "utilization" | "stacked";
 
 /** Change of a track's subject between baseline and candidate. */
 export interface PageMark {
@@ -362,21 +502,6 @@ export interface PageMark {
   verdict: string;
   /** Display text, such as `+9.00 s`. */
   text: string;
-}
-
-/** The drawing of a track. */
-export type DrawnLane = DrawnSlices & { kind: "slices" } | DrawnUtilization & { kind: "utilization" };
-
-/** Arrows merged to one pixel position. */
-export interface DrawnArrow {
-  /** Time of the first arrow, ns. */
-  time_ns: number;
-  /** Track of the readying thread. */
-  from: number;
-  /** Track of the readied thread. */
-  to: number;
-  /** Number of merged arrows. */
-  count: number;
 }
 
 /** A run of one side. */
@@ -429,8 +554,37 @@ export interface PageMeasure {
   verdict: string;
 }
 
-/** How much an answer can be relied on. */
-export type Certainty = "measured" | "inferred" | "missing";
+/** The drawing of a lane of slices. */
+export interface DrawnSlices {
+  /** Labels referenced by the rows. */
+  labels: string[];
+  /** Rows, top first. */
+  rows: DrawnRow[];
+  /** Number of intervals hidden because they overlap more than the maximum number of rows. */
+  hidden: number;
+}
+
+/** The drawing of a strip: equal steps of the interval. Arrays of equal length. */
+export interface DrawnUtilization {
+  /** Start of the first step, ns. */
+  start_ns: number;
+  /** End of the last step, ns. */
+  end_ns: number;
+  /** Utilization of each step, in 255ths. */
+  busy: number[];
+  /** Low-priority part of it, in 255ths. */
+  low_priority: number[];
+}
+
+/** The drawing of a stacked lane: equal steps of the interval. */
+export interface DrawnStacked {
+  /** Start of the first step, ns. */
+  start_ns: number;
+  /** End of the last step, ns. */
+  end_ns: number;
+  /** Subjects, largest first. */
+  series: DrawnSeries[];
+}
 
 /** Share of a phase attributed to one subject. */
 export interface PageAccountEntry {
@@ -456,14 +610,6 @@ export interface PageUsage {
   disks: PageUsageRow[];
   /** Disks by file. */
   files: PageUsageRow[];
-}
-
-/** Steps of a range. */
-export interface PageSteps {
-  /** Steps, in order of time. */
-  steps: PageStep[];
-  /** Number of unlisted steps, including short ones that the path omits. */
-  omitted: number;
 }
 
 /** A laid-out flame graph. */
@@ -495,6 +641,16 @@ export interface PageSlice {
 /** A change of the computer. */
 export type WhatIfChange = { code: "without"; name: string } | { code: "pend"; driver: string } | { code: "ungroup"; service: string } | { code: "delay"; name: string } | { code: "parallel"; unit: string } | { code: "async"; driver: string } | { code: "disk_speed"; percent: number } | { code: "processor_speed"; percent: number } | { code: "processors"; count: number };
 
+/** The subject of a finding. */
+export interface FindingSubject {
+  /**  */
+  kind: FindingSubjectKind;
+  /** Name; empty if the kind is sufficient. */
+  name: string;
+  /** Process id, if the subject has a process. */
+  pid: number | null;
+}
+
 /** A predicted duration. Waits for something outside the computer give the range; on Linux also the order of ready threads, and the competition of units. */
 export interface PredictedDuration {
   /** Duration if external waits take as long as recorded, ns. */
@@ -515,26 +671,30 @@ export interface PageWhatIfPhase {
   predicted: PredictedDuration | null;
 }
 
-/** The drawing of a lane of slices. */
-export interface DrawnSlices {
-  /** Labels referenced by the rows. */
-  labels: string[];
-  /** Rows, top first. */
-  rows: DrawnRow[];
-  /** Number of intervals hidden because they overlap more than the maximum number of rows. */
-  hidden: number;
+/** The drawing of a row: one entry per interval, or per group of intervals within one pixel. Arrays of equal length. */
+export interface DrawnRow {
+  /** Starts, ns. */
+  start_ns: number[];
+  /** Ends, ns. */
+  end_ns: number[];
+  /** Label of the longest interval, as an index into [`DrawnSlices::labels`]. */
+  label: number[];
+  /** Tone of the longest interval, by number. */
+  tone: number[];
+  /** Number of intervals in the entry. */
+  count: number[];
+  /** Thread of the longest interval, 0 for none. Empty if no interval of the row has one. */
+  thread: number[];
+  /** Process of the longest interval, 0 for none. Empty if no interval of the row has one. */
+  process: number[];
 }
 
-/** The drawing of a strip: equal steps of the interval. Arrays of equal length. */
-export interface DrawnUtilization {
-  /** Start of the first step, ns. */
-  start_ns: number;
-  /** End of the last step, ns. */
-  end_ns: number;
-  /** Utilization of each step, in 255ths. */
+/** The share of one subject. */
+export interface DrawnSeries {
+  /**  */
+  name: string;
+  /** Share of each step, in 255ths. */
   busy: number[];
-  /** Low-priority part of it, in 255ths. */
-  low_priority: number[];
 }
 
 /** A row of a usage table. */
@@ -551,22 +711,6 @@ export interface PageUsageRow {
   bytes: number;
 }
 
-/** A step of the critical path. */
-export interface PageStep {
-  /** Start, ns. */
-  start_ns: number;
-  /** End, ns. */
-  end_ns: number;
-  /** Kind, such as `disk`. */
-  kind: string;
-  /** Description of the step. */
-  sentence: string;
-  /**  */
-  certainty: Certainty;
-  /** Wait reason, then the call stack if recorded, innermost frame first. */
-  more: string[];
-}
-
 /** A node of a flame graph. */
 export interface PageFlameNode {
   /**  */
@@ -579,16 +723,5 @@ export interface PageFlameNode {
   ns: number;
 }
 
-/** The drawing of a row: one entry per interval, or per group of intervals within one pixel. Arrays of equal length. */
-export interface DrawnRow {
-  /** Starts, ns. */
-  start_ns: number[];
-  /** Ends, ns. */
-  end_ns: number[];
-  /** Label of the longest interval, as an index into [`DrawnSlices::labels`]. */
-  label: number[];
-  /** Tone of the longest interval, by number. */
-  tone: number[];
-  /** Number of intervals in the entry. */
-  count: number[];
-}
+/** Kind of a finding's subject. */
+export type FindingSubjectKind = "service" | "driver" | "device" | "process" | "disk" | "phase" | "recording" | "file" | "work" | "setting" | "transition";

@@ -11,7 +11,10 @@ export function restoreViews(): void {
     const stored = JSON.parse(localStorage.getItem(storageKey()) ?? "[]") as unknown;
     if (!Array.isArray(stored)) return;
     const isView = (value: unknown): value is SavedView =>
-      typeof value === "object" && value !== null && typeof (value as SavedView).name === "string" && typeof (value as SavedView).address === "string";
+      typeof value === "object" &&
+      value !== null &&
+      typeof (value as SavedView).name === "string" &&
+      typeof (value as SavedView).address === "string";
     savedViews.value = stored.filter(isView);
   } catch {
     savedViews.value = [];
@@ -34,7 +37,10 @@ export function persistViews(): void {
 export function saveView(name: string): void {
   const cleanName = name.replaceAll("~", " ").trim();
   if (!cleanName) return;
-  savedViews.value = [...savedViews.value.filter((view) => view.name !== cleanName), { name: cleanName, address: address(false) }];
+  savedViews.value = [
+    ...savedViews.value.filter((view) => view.name !== cleanName),
+    { name: cleanName, address: address(false) },
+  ];
 }
 
 export function deleteView(name: string): void {

@@ -42,7 +42,10 @@ export function readerWorker(): void {
   };
   const write = (length: number, fill: (memory: Uint8Array) => void): void => {
     const address = length < 2 ** 32 ? reader.onoff_reserve(length) : 0;
-    if (address === 0) throw new Error("The files do not fit into the 4 GiB of memory that a page can use. Open them with the program: onoff view FILE");
+    if (address === 0)
+      throw new Error(
+        "The files do not fit into the 4 GiB of memory that a page can use. Open them with the program: onoff view FILE",
+      );
     fill(new Uint8Array(reader.memory.buffer, address >>> 0, length));
   };
   const answer = (code: number): string => {
@@ -57,7 +60,8 @@ export function readerWorker(): void {
     for (const { name, file } of files) {
       const nameBytes = new TextEncoder().encode(name);
       write(file.size + nameBytes.length, (memory) => {
-        for (let at = 0; at < file.size; at += WINDOW) memory.set(new Uint8Array(new FileReaderSync().readAsArrayBuffer(file.slice(at, at + WINDOW))), at);
+        for (let at = 0; at < file.size; at += WINDOW)
+          memory.set(new Uint8Array(new FileReaderSync().readAsArrayBuffer(file.slice(at, at + WINDOW))), at);
         memory.set(nameBytes, file.size);
       });
       reader.onoff_add_file(nameBytes.length);
@@ -76,14 +80,19 @@ export function readerWorker(): void {
     module = await WebAssembly.compile(await new Response(unpacked).arrayBuffer());
     return "";
   };
-  onmessage = async ({ data }: MessageEvent<Request>) => {
+  self.onmessage = async ({ data }: MessageEvent<Request>) => {
     let reply: Reply;
     try {
       reply = { id: data.id, text: await respond(data) };
     } catch (error) {
       const isTrap = error instanceof WebAssembly.RuntimeError;
       const message = error instanceof Error ? error.message : String(error);
-      reply = { id: data.id, error: isTrap ? `The reader stopped (${message}): the recording may need more memory than a page can use. Open it with the program: onoff view FILE` : message };
+      reply = {
+        id: data.id,
+        error: isTrap
+          ? `The reader stopped (${message}): the recording may need more memory than a page can use. Open it with the program: onoff view FILE`
+          : message,
+      };
     }
     postMessage(reply);
   };

@@ -18,15 +18,48 @@ const included = ["--include", "untrained", "--include", "analysis-tracing"];
 const samples = process.env["ONOFF_SAMPLES"] ?? join(repository, "../shared/samples");
 const slowStop = join(samples, "linux/shutdown-slowstop.tar.xz");
 
-const ALL_GROUPS = "firmware~network~processors~disks~critical_path~devices~services~session~notifications~power~processes~log";
+const ALL_GROUPS =
+  "firmware~network~processors~disks~critical_path~devices~services~session~notifications~power~processes~log";
 
 /** Each kind of recording, with the expected content of its page. */
-const KINDS: [kind: string, recordings: string[], expected: { headline: RegExp; phases: string[]; groups: string[] }][] = [
-  ["a Windows boot with firmware stages at negative times", ["slow-boot.etl"], { headline: /^Boot: 30\.0 s/, phases: ["firmware", "loader", "PreSMSS", "PostBoot"], groups: ["Firmware", "CPU", "Critical path", "Services", "Log"] }],
-  ["a Windows shutdown", ["slow-shutdown.etl"], { headline: /^Shutdown: 13\.6 s/, phases: ["UserSession", "SystemSession"], groups: ["Notifications", "Services"] }],
-  ["a Windows sleep", ["slow-sleep.etl"], { headline: /^Sleep and wake: 11\.5 s/, phases: ["SuspendServices", "Asleep", "PostResume"], groups: ["Power requests"] }],
-  ["a Linux boot", ["linux-boot.tar.xz"], { headline: /^Boot: 40\.1 s/, phases: ["kernel", "user space"], groups: ["Services", "Log"] }],
-  ["a network boot", ["netboot-slow-link.pcap.xz"], { headline: /Network boot of 52:54:00:77:00:01/, phases: ["DHCP", "boot program"], groups: ["Network boot"] }],
+const KINDS: [
+  kind: string,
+  recordings: string[],
+  expected: { headline: RegExp; phases: string[]; groups: string[] },
+][] = [
+  [
+    "a Windows boot with firmware stages at negative times",
+    ["slow-boot.etl"],
+    {
+      headline: /^Boot: 30\.0 s/,
+      phases: ["firmware", "loader", "PreSMSS", "PostBoot"],
+      groups: ["Firmware", "CPU", "Critical path", "Services", "Log"],
+    },
+  ],
+  [
+    "a Windows shutdown",
+    ["slow-shutdown.etl"],
+    { headline: /^Shutdown: 13\.6 s/, phases: ["UserSession", "SystemSession"], groups: ["Notifications", "Services"] },
+  ],
+  [
+    "a Windows sleep",
+    ["slow-sleep.etl"],
+    {
+      headline: /^Sleep and wake: 11\.5 s/,
+      phases: ["SuspendServices", "Asleep", "PostResume"],
+      groups: ["Power requests"],
+    },
+  ],
+  [
+    "a Linux boot",
+    ["linux-boot.tar.xz"],
+    { headline: /^Boot: 40\.1 s/, phases: ["kernel", "user space"], groups: ["Services", "Log"] },
+  ],
+  [
+    "a network boot",
+    ["netboot-slow-link.pcap.xz"],
+    { headline: /Network boot of 52:54:00:77:00:01/, phases: ["DHCP", "boot program"], groups: ["Network boot"] },
+  ],
 ];
 let shellWaits: string;
 let sides: { baseline: string[]; candidate: string[] };
@@ -94,7 +127,9 @@ describe.each(browsers)("in %s", (name) => {
     await press(page, "f", "2");
     await page.waitForSelector(".chain li");
     // The scenario's slow service waits six seconds during its initialization.
-    const longest = await page.$$eval(".chain li", (all) => all.map((each) => (each as HTMLElement).innerText).find((line) => /5\.88\s*s/.test(line)));
+    const longest = await page.$$eval(".chain li", (all) =>
+      all.map((each) => (each as HTMLElement).innerText).find((line) => /5\.88\s*s/.test(line)),
+    );
     expect(longest).toMatch(/shapersvc\.exe \(\d+: SoundShaper\) waited for a timer/);
     await page.evaluate(() => (document.querySelector(".chain li .evidence[aria-expanded]") as HTMLElement).click());
     await settled(page);
@@ -102,7 +137,9 @@ describe.each(browsers)("in %s", (name) => {
     await press(page, "5");
     await click(page, ".choices button", "Waits");
     await page.waitForSelector(".flame button");
-    const frames = await page.$$eval(".flame button", (all) => all.map((each) => each.getAttribute("aria-label") ?? ""));
+    const frames = await page.$$eval(".flame button", (all) =>
+      all.map((each) => each.getAttribute("aria-label") ?? ""),
+    );
     expect(frames[0]).toMatch(/^winlogon\.exe \(\d+\), 9\.17 s, 100\.0 %, level 1$/);
     expect(frames.find((each) => each.startsWith("shapersvc.exe"))).toMatch(/ level 3$/);
     expect(faults).toEqual([]);
@@ -118,16 +155,26 @@ describe.each(browsers)("in %s", (name) => {
       expect(boxes.length).toBe(4);
       await boxes[0]!.focus();
       for (const chosen of [[0], [0, 1], [0, 1, 2, 3]]) {
-        for (const index of chosen) if (!(await boxes[index]!.evaluate((box) => (box as HTMLInputElement).checked))) await boxes[index]!.press(" ");
+        for (const index of chosen)
+          if (!(await boxes[index]!.evaluate((box) => (box as HTMLInputElement).checked)))
+            await boxes[index]!.press(" ");
         if (where === file && chosen.length === 2) {
-          await page.waitForFunction(() => document.querySelector(".prediction")?.textContent?.includes("run: onoff view FILE"));
+          await page.waitForFunction(() =>
+            document.querySelector(".prediction")?.textContent?.includes("run: onoff view FILE"),
+          );
           continue;
         }
-        await page.waitForFunction((count) => (document.querySelector(".prediction code")?.textContent?.match(/--(ungroup|without|pend)/g)?.length ?? 0) >= count, {}, chosen.length);
+        await page.waitForFunction(
+          (count) =>
+            (document.querySelector(".prediction code")?.textContent?.match(/--(ungroup|without|pend)/g)?.length ??
+              0) >= count,
+          {},
+          chosen.length,
+        );
         // The answer about the boxes checked before may come first.
         await page.waitForNetworkIdle({ idleTime: 500 });
         await page.waitForFunction(() => document.querySelector(".prediction")?.textContent?.includes(" → "));
-        let answer, spoken, total;
+        let answer: ReturnType<typeof JSON.parse>, spoken: string, total: string;
         do {
           const options = (await text(page, ".prediction code")).replace("onoff what-if FILE ", "").split(" ");
           answer = JSON.parse(run("what-if", recording, ...options, "--format", "json"));
@@ -135,9 +182,18 @@ describe.each(browsers)("in %s", (name) => {
           spoken = await text(page, ".prediction");
         } while (spoken.includes("Predicting"));
         expect(spoken).toContain(total);
-        expect(spoken).toContain(`First culprit then: ${answer.bottleneck.kind} ${answer.bottleneck.name}, ${duration(answer.bottleneck.ns)}.`);
-        const drawn = await page.$$eval(".predicted [role=img]", (all) => all.map((each) => each.getAttribute("aria-label")));
-        expect(drawn).toEqual(answer.phases.map((row: { phase: string; measured_ns: number; predicted: { ns: number } }) => `${row.phase}: ${duration(row.predicted.ns)} instead of ${duration(row.measured_ns)}`));
+        expect(spoken).toContain(
+          `First culprit then: ${answer.bottleneck.kind} ${answer.bottleneck.name}, ${duration(answer.bottleneck.ns)}.`,
+        );
+        const drawn = await page.$$eval(".predicted [role=img]", (all) =>
+          all.map((each) => each.getAttribute("aria-label")),
+        );
+        expect(drawn).toEqual(
+          answer.phases.map(
+            (row: { phase: string; measured_ns: number; predicted: { ns: number } }) =>
+              `${row.phase}: ${duration(row.predicted.ns)} instead of ${duration(row.measured_ns)}`,
+          ),
+        );
       }
       await new Promise((done) => setTimeout(done, 300));
       expect(page.url()).toContain("whatif=0%7E1%7E2%7E3");
@@ -159,12 +215,15 @@ describe.each(browsers)("in %s", (name) => {
     await page.type('input[type="search"]', "explorer");
     await settled(page);
     expect(await text(page, ".names")).toContain("explorer.exe");
-    await page.$eval('input[type="search"]', (input) => ((input as HTMLInputElement).blur()));
+    await page.$eval('input[type="search"]', (input) => (input as HTMLInputElement).blur());
     await click(page, ".phase", "ExplorerInit");
     await press(page, "2");
     await page.waitForSelector(".chain li");
     const steps = await page.$$eval(".chain li", (all) => all.map((each) => (each as HTMLElement).innerText));
-    expect(steps.some((line) => /5\.48 s[\s\S]*MenuProvider\) ran and readied thread \d+/.test(line)), steps.join("\n")).toBe(true);
+    expect(
+      steps.some((line) => /5\.48 s[\s\S]*MenuProvider\) ran and readied thread \d+/.test(line)),
+      steps.join("\n"),
+    ).toBe(true);
     await press(page, "3");
     expect(await text(page, ".pane tbody tr:first-child")).toMatch(/^MenuProvider[\s\S]*5\.48 s/);
     expect(faults).toEqual([]);
@@ -176,7 +235,9 @@ describe.each(browsers)("in %s", (name) => {
     const { page, faults } = await visit(browser, address);
     await click(page, ".phase", "PostBoot");
     await press(page, "3");
-    const rows = await page.$$eval(".pane tbody tr", (all) => all.map((each) => (each as HTMLElement).innerText.replaceAll("\t", " ")));
+    const rows = await page.$$eval(".pane tbody tr", (all) =>
+      all.map((each) => (each as HTMLElement).innerText.replaceAll("\t", " ")),
+    );
     expect(rows[0]).toMatch(/^idle /);
     // The scenario's startup program: 4.60 s of 5.00 s busy time.
     expect(rows[1]).toMatch(/^CloudBox\.exe program[\s\S]*4\.60 s[\s\S]*keeping the computer busy/);
@@ -184,43 +245,67 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   });
 
-  it.skipIf(!existsSync(slowStop))("shows which unit delayed a shutdown (real recording, skipped without the samples)", async () => {
-    const { page, faults } = await visit(browser, pathToFileURL(singleFile(slowStop)).href);
-    await page.select('select[aria-label="Transition"]', await page.$$eval('select[aria-label="Transition"] option', (all) => String(all.findIndex((each) => each.textContent === "Shutdown"))));
-    await settled(page);
-    expect(await text(page, ".headline")).toMatch(/^Shutdown: at least 8\.55 s/);
-    await click(page, ".phase", "stop units");
-    await press(page, "3");
-    // The unit was configured to take five seconds to stop.
-    expect(await text(page, ".pane tbody tr:first-child")).toMatch(/slowstop\.service[\s\S]*5\.02 s/);
-    expect(faults).toEqual([]);
-    await page.close();
-  }, 30_000);
+  it.skipIf(!existsSync(slowStop))(
+    "shows which unit delayed a shutdown (real recording, skipped without the samples)",
+    async () => {
+      const { page, faults } = await visit(browser, pathToFileURL(singleFile(slowStop)).href);
+      await page.select(
+        'select[aria-label="Transition"]',
+        await page.$$eval('select[aria-label="Transition"] option', (all) =>
+          String(all.findIndex((each) => each.textContent === "Shutdown")),
+        ),
+      );
+      await settled(page);
+      expect(await text(page, ".headline")).toMatch(/^Shutdown: at least 8\.55 s/);
+      await click(page, ".phase", "stop units");
+      await press(page, "3");
+      // The unit was configured to take five seconds to stop.
+      expect(await text(page, ".pane tbody tr:first-child")).toMatch(/slowstop\.service[\s\S]*5\.02 s/);
+      expect(faults).toEqual([]);
+      await page.close();
+    },
+    30_000,
+  );
 
-  it.each(KINDS)("opens %s", async (_, recordings, expected) => {
-    const file = singleFile(...recordings.map((each) => (each.startsWith("--") ? each : sample(each))));
-    const { page, faults } = await visit(browser, `${pathToFileURL(file).href}#fold=${ALL_GROUPS}`);
-    expect(await text(page, ".headline")).toMatch(expected.headline);
-    for (const phase of expected.phases) expect(await text(page, ".ribbon")).toContain(phase);
-    const groups = await page.$$eval(".group .fold", (all) => all.map((each) => (each as HTMLElement).innerText.replace(/^\S /, "")));
-    for (const group of expected.groups) expect(groups).toContain(group);
-    for (const tab of ["1", "2", "3", "4", "5", "6", "7"]) await press(page, tab);
-    await page.evaluate(axe);
-    const violations = await page.evaluate(async () => {
-      const found = await (window as unknown as { axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }).axe.run();
-      return found.violations.map((each) => `${each.id}: ${each.nodes[0]?.html ?? ""}`);
-    });
-    expect(violations).toEqual([]);
-    expect(faults).toEqual([]);
-    await page.close();
-  }, 30_000);
+  it.each(KINDS)(
+    "opens %s",
+    async (_, recordings, expected) => {
+      const file = singleFile(...recordings.map((each) => (each.startsWith("--") ? each : sample(each))));
+      const { page, faults } = await visit(browser, `${pathToFileURL(file).href}#fold=${ALL_GROUPS}`);
+      expect(await text(page, ".headline")).toMatch(expected.headline);
+      for (const phase of expected.phases) expect(await text(page, ".ribbon")).toContain(phase);
+      const groups = await page.$$eval(".group .fold", (all) =>
+        all.map((each) => (each as HTMLElement).innerText.replace(/^\S /, "")),
+      );
+      for (const group of expected.groups) expect(groups).toContain(group);
+      for (const tab of ["1", "2", "3", "4", "5", "6", "7"]) await press(page, tab);
+      await page.evaluate(axe);
+      const violations = await page.evaluate(async () => {
+        const found = await (
+          window as unknown as {
+            axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+          }
+        ).axe.run();
+        return found.violations.map((each) => `${each.id}: ${each.nodes[0]?.html ?? ""}`);
+      });
+      expect(violations).toEqual([]);
+      expect(faults).toEqual([]);
+      await page.close();
+    },
+    30_000,
+  );
 
   it("folds the time asleep, marks timeouts and lists phases without a position", async () => {
     const { page, faults } = await visit(browser, pathToFileURL(singleFile(sample("slow-sleep.etl"))).href);
-    const asleep = await page.$eval(".asleep", (element) => ({ said: element.getAttribute("aria-label") ?? "", share: element.getBoundingClientRect().width / (element.parentElement?.getBoundingClientRect().width ?? 1) }));
+    const asleep = await page.$eval(".asleep", (element) => ({
+      said: element.getAttribute("aria-label") ?? "",
+      share: element.getBoundingClientRect().width / (element.parentElement?.getBoundingClientRect().width ?? 1),
+    }));
     expect(asleep.said).toMatch(/^asleep for 20\.0 s/);
     expect(asleep.share).toBeLessThan(0.08);
-    expect(await page.$$eval(".tick", (all) => all.map((each) => each.getAttribute("aria-label")))).toEqual([expect.stringMatching(/player\.exe reached its timeout of 2\.00 s/)]);
+    expect(await page.$$eval(".tick", (all) => all.map((each) => each.getAttribute("aria-label")))).toEqual([
+      expect.stringMatching(/player\.exe reached its timeout of 2\.00 s/),
+    ]);
     expect(await text(page, ".pane")).toContain("BiosInit: 520 ms");
     expect(faults).toEqual([]);
     await page.close();
@@ -289,10 +374,13 @@ describe.each(browsers)("in %s", (name) => {
 
   it("draws lanes and arrows from the server without user input", async () => {
     const { page, faults } = await visit(browser, `${address}#fold=processors~disks&range=14~20`);
-    const colors = () => page.$eval("canvas", (canvas) => {
-      const image = (canvas as HTMLCanvasElement).getContext("2d")?.getImageData(0, 0, (canvas as HTMLCanvasElement).width, (canvas as HTMLCanvasElement).height);
-      return new Set(new Uint32Array(image?.data.buffer ?? new ArrayBuffer(0))).size;
-    });
+    const colors = () =>
+      page.$eval("canvas", (canvas) => {
+        const image = (canvas as HTMLCanvasElement)
+          .getContext("2d")
+          ?.getImageData(0, 0, (canvas as HTMLCanvasElement).width, (canvas as HTMLCanvasElement).height);
+        return new Set(new Uint32Array(image?.data.buffer ?? new ArrayBuffer(0))).size;
+      });
     let seen = 0;
     for (let tries = 0; tries < 20 && seen < 5; tries += 1) {
       await new Promise((done) => setTimeout(done, 200));
@@ -335,7 +423,9 @@ describe.each(browsers)("in %s", (name) => {
     await click(page, ".phase", "PostBoot");
     await press(page, "1");
     expect(await text(page, ".pane dl")).toMatch(/5\.00 s, then 10\.0 s of idle time/);
-    const cells = await page.$$eval(".band .cell", (all) => all.map((cell) => [cell.className, cell.getAttribute("title") ?? ""]));
+    const cells = await page.$$eval(".band .cell", (all) =>
+      all.map((cell) => [cell.className, cell.getAttribute("title") ?? ""]),
+    );
     expect(cells.map(([look]) => look)).toEqual(["cell busy", "cell idle"]);
     expect(cells[1]![1]).toContain("10.0 s of 10.0 s idle time accumulated");
     expect(faults).toEqual([]);
@@ -358,7 +448,12 @@ describe.each(browsers)("in %s", (name) => {
     // SoundShaper takes five seconds longer by design; nothing else may explain WinLogonInit.
     expect(await text(page, ".explained")).toMatch(/in WinLogonInit: SoundShaper takes longer, \+5\.0\d s/);
     const rows = await page.$$eval(".compare tbody tr", (all) =>
-      all.map((row) => ({ what: (row as HTMLElement).innerText.split("\t")[0]?.trim(), dots: row.querySelectorAll(".dot").length, verdict: row.className })));
+      all.map((row) => ({
+        what: (row as HTMLElement).innerText.split("\t")[0]?.trim(),
+        dots: row.querySelectorAll(".dot").length,
+        verdict: row.className,
+      })),
+    );
     const row = (what: string) => rows.find((each) => each.what === what);
     expect(row("WinLogonInit")).toMatchObject({ dots: 10, verdict: "slower" });
     expect(row("SMSSInit")).toMatchObject({ dots: 10, verdict: "same" });
@@ -380,7 +475,11 @@ describe.each(browsers)("in %s", (name) => {
     expect(phase).toContain("WinLogonInit");
     await page.evaluate(axe);
     const violations = await page.evaluate(async () => {
-      const found = await (window as unknown as { axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }).axe.run();
+      const found = await (
+        window as unknown as {
+          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+        }
+      ).axe.run();
       return found.violations.map((each) => `${each.id}: ${each.nodes[0]?.html ?? ""}`);
     });
     expect(violations).toEqual([]);
@@ -396,7 +495,11 @@ describe.each(browsers)("in %s", (name) => {
         await press(page, tab);
         await page.evaluate(axe);
         const violations = await page.evaluate(async () => {
-          const found = await (window as unknown as { axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }).axe.run();
+          const found = await (
+            window as unknown as {
+              axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+            }
+          ).axe.run();
           return found.violations.map((each) => `${each.id}: ${each.nodes[0]?.html ?? ""}`);
         });
         expect(violations, `${theme}, tab ${tab}`).toEqual([]);
@@ -424,7 +527,13 @@ describe.each(browsers)("in %s", (name) => {
         await page.type('input[type="search"]', "onerror");
         await settled(page);
         expect(await text(page, ".names")).toContain("<script>");
-        expect(await page.evaluate(() => [(window as unknown as { hacked?: number }).hacked ?? 0, document.images.length, document.scripts.length])).toEqual([0, 0, 2]);
+        expect(
+          await page.evaluate(() => [
+            (window as unknown as { hacked?: number }).hacked ?? 0,
+            document.images.length,
+            document.scripts.length,
+          ]),
+        ).toEqual([0, 0, 2]);
         expect(faults).toEqual([]);
         await page.close();
       }
@@ -435,7 +544,8 @@ describe.each(browsers)("in %s", (name) => {
 
   it("rejects requests without the token and with another host or origin", async () => {
     const url = new URL(address);
-    const ask = async (path: string, headers: Record<string, string> = {}) => (await fetch(`${url.origin}${path}`, { headers })).status;
+    const ask = async (path: string, headers: Record<string, string> = {}) =>
+      (await fetch(`${url.origin}${path}`, { headers })).status;
     expect(await ask(url.pathname)).toBe(200);
     expect(await ask("/")).toBe(403);
     expect(await ask(`/${"0".repeat(32)}/`)).toBe(403);
@@ -443,23 +553,31 @@ describe.each(browsers)("in %s", (name) => {
     // A foreign host name that resolves to 127.0.0.1 is rejected even with the right token.
     const named = (host: string) =>
       new Promise<number>((answered, failed) => {
-        const asked = request({ host: "127.0.0.1", port: url.port, path: url.pathname, headers: { host } }, (answer) => (answer.resume(), answered(answer.statusCode ?? 0)));
+        const asked = request(
+          { host: "127.0.0.1", port: url.port, path: url.pathname, headers: { host } },
+          (answer) => (answer.resume(), answered(answer.statusCode ?? 0)),
+        );
         asked.on("error", failed);
         asked.end();
       });
     expect(await named(url.host)).toBe(200);
-    for (const host of [`rebound.example:${url.port}`, `localhost:${url.port}`, "127.0.0.1"]) expect(await named(host), host).toBe(403);
+    for (const host of [`rebound.example:${url.port}`, `localhost:${url.port}`, "127.0.0.1"])
+      expect(await named(host), host).toBe(403);
   });
 
-  it.skipIf(name !== "chrome")("rejects DNS rebinding (Chromium only: it can map a name)", async () => {
-    const url = new URL(address);
-    const rebound = await open("chrome", ["--host-resolver-rules=MAP rebound.example 127.0.0.1"]);
-    const page = await rebound.newPage();
-    const answer = await page.goto(`http://rebound.example:${url.port}${url.pathname}`);
-    expect(answer?.status()).toBe(403);
-    expect(await answer?.text()).not.toContain("slow-boot");
-    await rebound.close();
-  }, 30_000);
+  it.skipIf(name !== "chrome")(
+    "rejects DNS rebinding (Chromium only: it can map a name)",
+    async () => {
+      const url = new URL(address);
+      const rebound = await open("chrome", ["--host-resolver-rules=MAP rebound.example 127.0.0.1"]);
+      const page = await rebound.newPage();
+      const answer = await page.goto(`http://rebound.example:${url.port}${url.pathname}`);
+      expect(answer?.status()).toBe(403);
+      expect(await answer?.text()).not.toContain("slow-boot");
+      await rebound.close();
+    },
+    30_000,
+  );
 
   it("opens from disk without a server", async () => {
     const file = singleFile(sample("slow-boot.etl"));
@@ -469,7 +587,9 @@ describe.each(browsers)("in %s", (name) => {
     await press(page, "1", "f");
     expect(await text(page, ".pane h2")).toBe("PreSMSS");
     const drawn = await page.$eval("canvas", (canvas) => {
-      const image = (canvas as HTMLCanvasElement).getContext("2d")?.getImageData(0, 0, (canvas as HTMLCanvasElement).width, (canvas as HTMLCanvasElement).height);
+      const image = (canvas as HTMLCanvasElement)
+        .getContext("2d")
+        ?.getImageData(0, 0, (canvas as HTMLCanvasElement).width, (canvas as HTMLCanvasElement).height);
       return new Set(new Uint32Array(image?.data.buffer ?? new ArrayBuffer(0))).size;
     });
     expect(drawn).toBeGreaterThan(4);

@@ -47,7 +47,7 @@ async function scaledDown(page: Page, png: string): Promise<{ pixels: number[]; 
 }
 
 /** Share of pixels with a channel that differs by more than a fifth of full brightness, percent. */
-export function differingPercent(one: number[], other: number[]): number {
+function differingPercent(one: number[], other: number[]): number {
   let count = 0;
   for (let at = 0; at < one.length; at += 4) {
     const far = [0, 1, 2].some((channel) => Math.abs((one[at + channel] ?? 0) - (other[at + channel] ?? 0)) > 51);
@@ -59,8 +59,18 @@ export function differingPercent(one: number[], other: number[]): number {
 it("counts differing pixels", () => {
   const white = new Array(400).fill(255);
   expect(differingPercent(white, white)).toBe(0);
-  expect(differingPercent(white, white.map((value, at) => (at < 40 ? 0 : value)))).toBe(10);
-  expect(differingPercent(white, white.map((value) => value - 40))).toBe(0);
+  expect(
+    differingPercent(
+      white,
+      white.map((value, at) => (at < 40 ? 0 : value)),
+    ),
+  ).toBe(10);
+  expect(
+    differingPercent(
+      white,
+      white.map((value) => value - 40),
+    ),
+  ).toBe(0);
 });
 
 let browser: Browser;
@@ -72,19 +82,23 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => browser?.close());
 
-it.each(LOOKS)("%s matches the stored screenshot", async (name, recording, address) => {
-  const { page } = await visit(browser, `${pathToFileURL(singleFile(sample(recording))).href}#${address}`);
-  await settled(page);
-  await settled(page);
-  const shot = await page.screenshot({ encoding: "base64" });
-  await page.close();
-  const now = await scaledDown(canvasPage, `data:image/png;base64,${shot}`);
-  const stored = join(folder, `${name}.png`);
-  if (writes) {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(stored, Buffer.from(now.png.split(",")[1] ?? "", "base64"));
-  }
-  expect(existsSync(stored), `${stored}: run 'make pictures'`).toBe(true);
-  const before = await scaledDown(canvasPage, `data:image/png;base64,${readFileSync(stored).toString("base64")}`);
-  expect(differingPercent(now.pixels, before.pixels), `percent of pixels; see ${stored}`).toBeLessThan(MAX_PERCENT);
-}, 60_000);
+it.each(LOOKS)(
+  "%s matches the stored screenshot",
+  async (name, recording, address) => {
+    const { page } = await visit(browser, `${pathToFileURL(singleFile(sample(recording))).href}#${address}`);
+    await settled(page);
+    await settled(page);
+    const shot = await page.screenshot({ encoding: "base64" });
+    await page.close();
+    const now = await scaledDown(canvasPage, `data:image/png;base64,${shot}`);
+    const stored = join(folder, `${name}.png`);
+    if (writes) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(stored, Buffer.from(now.png.split(",")[1] ?? "", "base64"));
+    }
+    expect(existsSync(stored), `${stored}: run 'make pictures'`).toBe(true);
+    const before = await scaledDown(canvasPage, `data:image/png;base64,${readFileSync(stored).toString("base64")}`);
+    expect(differingPercent(now.pixels, before.pixels), `percent of pixels; see ${stored}`).toBeLessThan(MAX_PERCENT);
+  },
+  60_000,
+);

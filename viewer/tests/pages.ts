@@ -14,12 +14,24 @@ const EXECUTABLES = {
   firefox: ["/usr/bin/firefox-esr", "/usr/bin/firefox"],
 } as const;
 
-export const browsers = (Object.keys(EXECUTABLES) as (keyof typeof EXECUTABLES)[]).filter((name) => EXECUTABLES[name].some(existsSync));
+export const browsers = (Object.keys(EXECUTABLES) as (keyof typeof EXECUTABLES)[]).filter((name) =>
+  EXECUTABLES[name].some(existsSync),
+);
 
 export async function open(name: keyof typeof EXECUTABLES, more: string[] = []): Promise<Browser> {
   const executablePath = EXECUTABLES[name].find(existsSync);
   if (!executablePath) throw new Error(`${name} is not installed`);
-  const args = name === "chrome" ? ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync"] : [];
+  const args =
+    name === "chrome"
+      ? [
+          "--no-sandbox",
+          "--disable-gpu",
+          "--disable-quic",
+          "--disable-background-networking",
+          "--disable-component-update",
+          "--disable-sync",
+        ]
+      : [];
   return puppeteer.launch({ browser: name, executablePath, args: [...args, ...more], headless: true });
 }
 
@@ -52,17 +64,23 @@ export async function serve(...recordings: string[]): Promise<{ url: string; sto
 }
 
 /** Opens a page. `faults` collects script errors and requests to anything but the page's own server. */
-export async function visit(browser: Browser, address: string, width = 1_280, height = 800): Promise<{ page: Page; faults: string[] }> {
+export async function visit(
+  browser: Browser,
+  address: string,
+  width = 1_280,
+  height = 800,
+): Promise<{ page: Page; faults: string[] }> {
   const page = await browser.newPage();
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(`script: ${error instanceof Error ? error.message : String(error)}`));
   page.on("console", (message) => {
     if (message.type() === "error") faults.push(`console: ${message.text()}`);
   });
-  const own = address.startsWith("file:") ? address.split("#")[0] ?? address : new URL(address).origin;
+  const own = address.startsWith("file:") ? (address.split("#")[0] ?? address) : new URL(address).origin;
   page.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(own) && !url.startsWith("data:") && !url.startsWith("blob:") && !url.endsWith("/favicon.ico")) faults.push(`request to ${url}`);
+    if (!url.startsWith(own) && !url.startsWith("data:") && !url.startsWith("blob:") && !url.endsWith("/favicon.ico"))
+      faults.push(`request to ${url}`);
   });
   await page.setViewport({ width, height });
   await page.goto(address, { waitUntil: "load" });
@@ -82,13 +100,17 @@ export async function press(page: Page, ...keys: string[]): Promise<void> {
 
 /** Waits until the page has drawn its current state. */
 export async function settled(page: Page): Promise<void> {
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 120)))));
+  await page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 120)))),
+  );
 }
 
 /** Clicks the first element that matches `selector` and contains the text `containing`. */
 export async function click(page: Page, selector: string, containing: string): Promise<void> {
   const found = await page.evaluateHandle(
-    (selector, containing) => [...document.querySelectorAll(selector)].find((each) => (each as HTMLElement).innerText.includes(containing)) ?? null,
+    (selector, containing) =>
+      [...document.querySelectorAll(selector)].find((each) => (each as HTMLElement).innerText.includes(containing)) ??
+      null,
     selector,
     containing,
   );

@@ -35,7 +35,10 @@ function unpacked(archive: string, ...members: string[]): string[] {
 function eventLogs(): string[] {
   const logs = join(folder, "logs");
   mkdirSync(logs, { recursive: true });
-  execFileSync(process.env["WRITE_EVENT_LOGS"] ?? join(repository, "target/debug/examples/write_event_logs"), [logs, "xml"]);
+  execFileSync(process.env["WRITE_EVENT_LOGS"] ?? join(repository, "target/debug/examples/write_event_logs"), [
+    logs,
+    "xml",
+  ]);
   return readdirSync(logs).map((name) => join(logs, name));
 }
 
@@ -43,7 +46,9 @@ function eventLogs(): string[] {
 async function read(page: Page): Promise<string[]> {
   await page.waitForSelector(".ribbon .phase, .pane h2");
   const shown = [await text(page, "header .machine"), await text(page, ".headline"), await text(page, ".ribbon")];
-  shown.push(...(await page.$$eval(".chips button, .name .text", (all) => all.map((each) => (each as HTMLElement).innerText))));
+  shown.push(
+    ...(await page.$$eval(".chips button, .name .text", (all) => all.map((each) => (each as HTMLElement).innerText))),
+  );
   for (const tab of ["1", "3", "6", "7"]) {
     await press(page, tab);
     shown.push(await text(page, ".pane"));
@@ -65,9 +70,13 @@ describe.skipIf(!existsSync(join(site, "onoff.html"))).each(browsers)("the page 
   beforeAll(async () => {
     browser = await open(name);
     host = createServer((request, response) => {
-      const path = join(site, request.url === "/" ? "index.html" : request.url ?? "");
+      const path = join(site, request.url === "/" ? "index.html" : (request.url ?? ""));
       if (!existsSync(path)) return response.writeHead(404).end();
-      response.writeHead(200, { "content-type": path.endsWith(".html") ? "text/html; charset=utf-8" : "application/octet-stream" }).end(readFileSync(path));
+      response
+        .writeHead(200, {
+          "content-type": path.endsWith(".html") ? "text/html; charset=utf-8" : "application/octet-stream",
+        })
+        .end(readFileSync(path));
     }).listen(0, "127.0.0.1");
     await new Promise((done) => host.once("listening", done));
     origin = `http://127.0.0.1:${(host.address() as AddressInfo).port}/`;
@@ -77,20 +86,24 @@ describe.skipIf(!existsSync(join(site, "onoff.html"))).each(browsers)("the page 
     await browser?.close();
   });
 
-  it.each(KINDS)("shows %s as the program does", async (_kind, files) => {
-    const paths = files();
-    const own = await serve(...paths);
-    const expected = await visit(browser, own.url);
-    const told = await read(expected.page);
-    await expected.page.close();
-    own.stop();
-    const { page, faults } = await visit(browser, file);
-    await choose(page, paths);
-    await page.waitForFunction(() => document.querySelector("header, .lost"), { timeout: 110_000 });
-    expect(await read(page)).toEqual(told);
-    expect([...faults, ...expected.faults]).toEqual([]);
-    await page.close();
-  }, 120_000);
+  it.each(KINDS)(
+    "shows %s as the program does",
+    async (_kind, files) => {
+      const paths = files();
+      const own = await serve(...paths);
+      const expected = await visit(browser, own.url);
+      const told = await read(expected.page);
+      await expected.page.close();
+      own.stop();
+      const { page, faults } = await visit(browser, file);
+      await choose(page, paths);
+      await page.waitForFunction(() => document.querySelector("header, .lost"), { timeout: 110_000 });
+      expect(await read(page)).toEqual(told);
+      expect([...faults, ...expected.faults]).toEqual([]);
+      await page.close();
+    },
+    120_000,
+  );
 
   it("answers questions, opens other files, and explains what it cannot read, from a web server", async () => {
     const { page, faults } = await visit(browser, `${origin}#phase=WinLogonInit&tab=why`);
@@ -107,14 +120,22 @@ describe.skipIf(!existsSync(join(site, "onoff.html"))).each(browsers)("the page 
     await page.waitForSelector(".lost");
     expect(await text(page, ".lost")).toContain("noise.bin: unknown format");
     // Two recordings at once, by drag and drop.
-    const dropped = [sample("slow-shutdown.etl"), simulated("slow-sleep", "other-sleep")].map((path) => readFileSync(path).toString("base64"));
+    const dropped = [sample("slow-shutdown.etl"), simulated("slow-sleep", "other-sleep")].map((path) =>
+      readFileSync(path).toString("base64"),
+    );
     await page.evaluate((contents) => {
       const dataTransfer = new DataTransfer();
-      contents.forEach((content, index) => dataTransfer.items.add(new File([Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0))], `dropped-${index}.etl`)));
+      contents.forEach((content, index) =>
+        dataTransfer.items.add(
+          new File([Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0))], `dropped-${index}.etl`),
+        ),
+      );
       dispatchEvent(new DragEvent("drop", { dataTransfer }));
     }, dropped);
     await page.waitForSelector('select[aria-label="Recording"]', { timeout: 60_000 });
-    expect(await page.$$eval('select[aria-label="Recording"] option', (all) => all.map((each) => each.textContent))).toEqual(["dropped-0.etl", "dropped-1.etl"]);
+    expect(
+      await page.$$eval('select[aria-label="Recording"] option', (all) => all.map((each) => each.textContent)),
+    ).toEqual(["dropped-0.etl", "dropped-1.etl"]);
     expect(faults).toEqual([]);
     await page.close();
   }, 120_000);

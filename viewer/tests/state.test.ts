@@ -6,18 +6,79 @@ import * as state from "../src/state";
 import { deleteView, saveView } from "../src/views";
 
 const phase = (name: string, start_ns: number, end_ns: number): Phase => ({
-  name, title: name, start_ns, end_ns, is_open: false, idle_ns: 0, user_input_ns: 0, rule: "", event: "", certainty: "measured", explains: "", account: [], steps: { steps: [], omitted: 0 }, flames: [], usage: { processors: [], disks: [], files: [] },
+  name,
+  title: name,
+  start_ns,
+  end_ns,
+  is_open: false,
+  idle_ns: 0,
+  user_input_ns: 0,
+  shade: 0,
+  rule: "",
+  event: "",
+  certainty: "measured",
+  explains: "",
+  account: [],
+  steps: { steps: [], omitted: 0 },
+  flames: [],
+  usage: { processors: [], disks: [], files: [] },
 });
-const track = (id: number, group: Track["group"], name: string): Track => ({ id, group, section: "", name, note: "", kind: "slices", rows: 1, total_ns: 0, mark: null });
+const track = (id: number, group: Track["group"], name: string): Track => ({
+  id,
+  group,
+  section: "",
+  name,
+  note: "",
+  kind: "slices",
+  rows: 1,
+  total_ns: 0,
+  mark: null,
+});
 
 const basePage: Page = {
-  version: "0", served: false, legend: { tones: [], groups: [], steps: [], subjects: [] }, comparison: null,
-  recordings: [{
-    name: "a.etl", machine: "", start_ns: -2e9, duration_ns: 47e9, losses: [], missing: [], drawn: [],
-    first: 0, folds: [], transitions: [{ kind: "boot", number: 1, predictions: [], variant: "cold", unplaced: [], title: "Boot", headline: [], start_ns: 0, end_ns: 40e9, band: null, ticks: [], findings: [],
-      phases: [phase("PreSMSS", 0, 9e9), phase("SMSSInit", 9e9, 14e9)] }],
-    tracks: [track(0, "processors", "Processor 0"), track(1, "services", "Spooler"), track(2, "processes", "spoolsv.exe (4)")],
-  }],
+  version: "0",
+  served: false,
+  legend: { tones: [], groups: [], steps: [], subjects: [] },
+  comparison: null,
+  recordings: [
+    {
+      name: "a.etl",
+      machine: "",
+      start_ns: -2e9,
+      duration_ns: 47e9,
+      beyond_axis: "",
+      gaps: [],
+      subjects: [],
+      losses: [],
+      missing: [],
+      drawn: [],
+      first: 0,
+      folds: [],
+      transitions: [
+        {
+          kind: "boot",
+          number: 1,
+          predictions: [],
+          variant: "cold",
+          unplaced: [],
+          title: "Boot",
+          headline: [],
+          start_ns: 0,
+          end_ns: 40e9,
+          band: null,
+          ticks: [],
+          still_running: [],
+          findings: [],
+          phases: [phase("PreSMSS", 0, 9e9), phase("SMSSInit", 9e9, 14e9)],
+        },
+      ],
+      tracks: [
+        track(0, "processors", "Processor 0"),
+        track(1, "services", "Spooler"),
+        track(2, "processes", "spoolsv.exe (4)"),
+      ],
+    },
+  ],
 };
 
 beforeEach(() => {
@@ -28,21 +89,61 @@ beforeEach(() => {
 describe("an address", () => {
   it("restores the entire view", () => {
     state.goTo({ start: 1e9, end: 3.5e9 });
-    state.selection.value = { kind: "slice", track: 1, start: 5, end: 9, tone: 3, count: 1, label: "a~b & <c>" };
+    state.selection.value = {
+      kind: "slice",
+      track: 1,
+      start: 5,
+      end: 9,
+      tone: 3,
+      count: 1,
+      thread: 44,
+      process: 0,
+      label: "a~b & <c>",
+    };
     state.trackFilter.value = "spool & co";
     state.pinnedTracks.value = new Set([2]);
     state.collapsedGroups.value = new Set(["processors"]);
     state.tab.value = "use";
     state.theme.value = "dark";
     const address = state.address();
-    const before = [state.view.value, state.selection.value, state.trackFilter.value, [...state.pinnedTracks.value], state.tab.value, state.theme.value];
+    const before = [
+      state.view.value,
+      state.selection.value,
+      state.trackFilter.value,
+      [...state.pinnedTracks.value],
+      state.tab.value,
+      state.theme.value,
+    ];
     state.applyAddress("");
     expect(state.view.value).toEqual(state.homeRange.value);
     state.applyAddress(address);
-    expect([state.view.value, state.selection.value, state.trackFilter.value, [...state.pinnedTracks.value], state.tab.value, state.theme.value]).toEqual(before);
+    expect([
+      state.view.value,
+      state.selection.value,
+      state.trackFilter.value,
+      [...state.pinnedTracks.value],
+      state.tab.value,
+      state.theme.value,
+    ]).toEqual(before);
   });
 
-  it.each(["range=9~1", "range=a~b", "recording=99&transition=-1", "slice=1~2", "tab=none&theme=pink", "pin=x~~1e9~NaN", "%"])("ignores invalid values (%s)", (text) => {
+  it.each([
+    "range=9~1",
+    "range=a~b",
+    "recording=99&transition=-1",
+    "slice=1~2",
+    "tab=none&theme=pink",
+    "pin=x~~1e9~NaN",
+    "%",
+    "about=__proto__&tab=__proto__&fold=__proto__",
+    "range=0~1e999",
+    "mark=-Infinity~Infinity",
+    "slice=1~NaN~2~3~4~5~6~x",
+    "chain=1~2",
+    "chain=__proto__~1~2",
+    "finding=constructor",
+    "process=x~y",
+  ])("ignores invalid values (%s)", (text) => {
     state.applyAddress(text);
     expect(state.recording.value?.name).toBe("a.etl");
     expect(state.view.value).toEqual(state.homeRange.value);
@@ -87,7 +188,20 @@ it("filters tracks by all words, puts pinned tracks first, omits collapsed group
 
 describe("the order of tracks", () => {
   const names = () => state.shownTracks.value.map((each) => each.name);
-  const more: Page = { ...basePage, recordings: [{ ...basePage.recordings[0]!, tracks: [track(0, "processors", "Processor 0"), track(1, "services", "Spooler"), track(2, "services", "Themes"), track(3, "services", "Audio")] }] };
+  const more: Page = {
+    ...basePage,
+    recordings: [
+      {
+        ...basePage.recordings[0]!,
+        tracks: [
+          track(0, "processors", "Processor 0"),
+          track(1, "services", "Spooler"),
+          track(2, "services", "Themes"),
+          track(3, "services", "Audio"),
+        ],
+      },
+    ],
+  };
 
   it("changes within and between groups, and is restored from the address", () => {
     state.page.value = more;
@@ -151,18 +265,31 @@ describe("history", () => {
 
 describe("time asleep", () => {
   const night = 8 * 3_600e9;
-  const asleep: Page = { ...basePage, recordings: [{ ...basePage.recordings[0]!, start_ns: 0, duration_ns: 20e9 + night, folds: [{ start_ns: 10e9, end_ns: 10e9 + night, slept_ns: night, text: "" }] }] };
+  const asleep: Page = {
+    ...basePage,
+    recordings: [
+      {
+        ...basePage.recordings[0]!,
+        start_ns: 0,
+        duration_ns: 20e9 + night,
+        folds: [{ start_ns: 10e9, end_ns: 10e9 + night, slept_ns: night, text: "" }],
+      },
+    ],
+  };
 
   it("takes little of the axis; the rest is proportional", () => {
     state.page.value = asleep;
     state.applyAddress("");
     const all = state.entireRange.value;
-    const shares = [0, 5e9, 10e9, 10e9 + night, 15e9 + night, 20e9 + night].map((time) => fold.rangeFraction(time, all));
+    const shares = [0, 5e9, 10e9, 10e9 + night, 15e9 + night, 20e9 + night].map((time) =>
+      fold.rangeFraction(time, all),
+    );
     expect(shares[0]).toBeCloseTo(0);
     expect(shares[5]).toBeCloseTo(1);
     expect(shares[3]! - shares[2]!).toBeLessThan(0.07);
     expect(shares[1]! - shares[0]!).toBeCloseTo(shares[4]! - shares[3]!);
-    for (const time of [0, 3e9, 10e9, 11e9, 10e9 + night / 2, 12e9 + night]) expect(fold.timeAtFraction(fold.rangeFraction(time, all), all)).toBeCloseTo(time, -4);
+    for (const time of [0, 3e9, 10e9, 11e9, 10e9 + night / 2, 12e9 + night])
+      expect(fold.timeAtFraction(fold.rangeFraction(time, all), all)).toBeCloseTo(time, -4);
     const scale = fold.pixelScale(all, 1_000);
     expect(scale(5e9)).toBeCloseTo(fold.rangeFraction(5e9, all) * 1_000);
     // No grid line inside the fold, and the number of lines is bounded.

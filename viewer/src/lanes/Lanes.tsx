@@ -3,18 +3,41 @@
  */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Arrow, Track } from "../data";
+import type { Track } from "../data";
 import { gridTimes, pixelScale, rangeFraction, compressionRatio, timeAtFraction } from "../fold";
 import { laneRevision, cachedArrows, cachedLane, entireRecordingPixels, loadLanes, loadArrows } from "../source";
 import {
-  collapsedGroups, goTo, moveGroupToTop, hiddenTracks, markedRange, moveTrack, pan, pinnedTracks, recording, selection, shownTracks, tab, theme, toggled, transition, view, zoom,
-  groupTitle, toneTitle,
+  collapsedGroups,
+  DETAIL_SECTION,
+  detailTracks,
+  detailedGroups,
+  goTo,
+  groupTitle,
+  moveGroupToTop,
+  hiddenTones,
+  hiddenTracks,
+  markedRange,
+  moveTrack,
+  pan,
+  pinnedTracks,
+  recording,
+  revealedTrack,
+  selection,
+  shownProcess,
+  shownTracks,
+  tab,
+  theme,
+  toggled,
+  transition,
+  view,
+  zoom,
 } from "../state";
-import { axisLabel, axisStep, duration } from "../time";
-import { drawLane, sliceAtPoint, laneHeight, ROW, type Hit, type Colors } from "./draw";
-import { lowPriorityFill } from "./palette";
+import { axisLabel, axisStep } from "../time";
+import { drawArrows, drawLane, readColors, sharesAt, sliceAtPoint, laneHeight, ROW, type Hit } from "./draw";
+import { Rows } from "./Rows";
+import { Tip } from "./Tip";
 
-const HEAD = 22;
+const HEAD = 20;
 
 interface Item {
   top: number;
@@ -47,47 +70,18 @@ function layout(tracks: Track[]): { items: Item[]; height: number } {
   return { items, height: top };
 }
 
-function readColors(element: Element, context: CanvasRenderingContext2D): Colors {
-  const style = getComputedStyle(element);
-  const value = (name: string) => style.getPropertyValue(name).trim();
-  return { dark: value("--dark") === "1", text: value("--text"), strip: value("--strip"), low: lowPriorityFill(context, value("--strip-low"), value("--strip")), line: value("--line"), bad: value("--bad") };
-}
-
-/** Draws an arrow from the readying thread's track to the readied thread's track. */
-function drawArrows(context: CanvasRenderingContext2D, arrows: Arrow[], items: Item[], position: (time: number) => number, scroll: number, size: { width: number; height: number }, colors: Colors): void {
-  if (arrows.length === 0) return;
-  const trackCenters = new Map<number, number>();
-  for (const item of items) if (item.track) trackCenters.set(item.track.id, item.top - scroll + Math.min(item.height, ROW + 6) / 2);
-  context.strokeStyle = context.fillStyle = colors.text;
-  context.lineWidth = 1;
-  for (const arrow of arrows) {
-    const startY = trackCenters.get(arrow.from);
-    const endY = trackCenters.get(arrow.to);
-    const x = Math.round(position(arrow.time_ns)) + 0.5;
-    if (startY === undefined || endY === undefined || x < 0 || x > size.width) continue;
-    if (Math.max(startY, endY) < 0 || Math.min(startY, endY) > size.height) continue;
-    const direction = endY > startY ? 1 : -1;
-    const tip = endY - direction * (ROW / 2 - 2);
-    context.globalAlpha = arrow.count > 1 ? 0.9 : 0.6;
-    context.beginPath();
-    context.moveTo(x, startY);
-    context.lineTo(x, tip);
-    context.stroke();
-    context.beginPath();
-    context.moveTo(x, tip + direction * 2);
-    context.lineTo(x - 3, tip - direction * 4);
-    context.lineTo(x + 3, tip - direction * 4);
-    context.fill();
-  }
-  context.globalAlpha = 1;
-}
-
 export function Lanes() {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [scroll, setScroll] = useState(0);
   const [size, setSize] = useState({ width: 800, height: 400 });
-  const [hover, setHover] = useState<{ x: number; y: number; hit: Hit | null; time: number } | null>(null);
+  const [hover, setHover] = useState<{
+    x: number;
+    y: number;
+    hit: Hit | null;
+    shares: [string, number][];
+    time: number;
+  } | null>(null);
   const drag = useRef<{ x: number; start: number; pan: boolean; moved: boolean } | null>(null);
   const tracks = shownTracks.value;
   const { items, height } = layout(tracks);
@@ -114,10 +108,25 @@ export function Lanes() {
   }, []);
 
   useEffect(() => {
-    const timer = setTimeout(() => void loadLanes(visible.flatMap((item) => (item.track ? [item.track.id] : [])), range, pixels).then(() => {
-      if (visible.some((item) => item.track?.group === "critical_path")) return loadArrows(range, pixels);
-      return undefined;
-    }), 15);
+    const item = items.find((candidate) => candidate.track && candidate.track.id === revealedTrack.value);
+    if (!item) return;
+    revealedTrack.value = null;
+    scroller.current?.scrollTo({ top: Math.max(0, item.top - HEAD - size.height / 4) });
+  });
+
+  useEffect(() => {
+    const timer = setTimeout(
+      () =>
+        void loadLanes(
+          visible.flatMap((item) => (item.track ? [item.track.id] : [])),
+          range,
+          pixels,
+        ).then(() => {
+          if (visible.some((item) => item.track?.group === "critical_path")) return loadArrows(range, pixels);
+          return undefined;
+        }),
+      15,
+    );
     return () => clearTimeout(timer);
   });
 
@@ -126,6 +135,7 @@ export function Lanes() {
     const context = element?.getContext("2d");
     if (!element || !context) return;
     void theme.value;
+    void hiddenTones.value;
     const ratio = window.devicePixelRatio || 1;
     const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
     if (element.width !== width || element.height !== height) [element.width, element.height] = [width, height];
@@ -140,27 +150,42 @@ export function Lanes() {
     for (const item of visible) {
       if (!item.track) continue;
       const cached = cachedLane(item.track.id, entireRecordingPixels(range, pixels));
-      if (cached) drawLane(context, cached.lane, range, size.width, { top: item.top - scroll, height: item.height }, colors);
+      if (cached)
+        drawLane(context, cached.lane, range, size.width, { top: item.top - scroll, height: item.height }, colors);
     }
     const fillBand = (start: number, end: number, fill: string) => {
       context.fillStyle = fill;
       context.fillRect(position(start), 0, Math.max(1, position(end) - position(start)), size.height);
     };
-    for (const fold of recording.value?.folds ?? []) fillBand(fold.start_ns, fold.end_ns, colors.dark ? "#ffffff18" : "#00000014");
+    for (const fold of recording.value?.folds ?? [])
+      fillBand(fold.start_ns, fold.end_ns, colors.dark ? "#ffffff18" : "#00000014");
     context.fillStyle = colors.bad;
     for (const tick of transition.value?.ticks ?? []) {
       const x = position(tick.time_ns);
       if (x >= 0 && x <= size.width) for (let top = 0; top < size.height; top += 6) context.fillRect(x, top, 1, 3);
     }
-    drawArrows(context, cachedArrows(range, pixels), items, (time) => position(time), scroll, size, colors);
-    if (markedRange.value) fillBand(markedRange.value.start, markedRange.value.end, colors.dark ? "#ffffff1c" : "#1f5fb41c");
+    const centers = new Map(
+      items.flatMap((item) =>
+        item.track ? [[item.track.id, item.top - scroll + Math.min(item.height, ROW + 6) / 2] as const] : [],
+      ),
+    );
+    drawArrows(context, cachedArrows(range, pixels), centers, range, size, colors.text);
+    for (const gap of recording.value?.gaps ?? [])
+      fillBand(gap.start_ns, gap.end_ns, colors.dark ? "#ff8f8f30" : "#a1181820");
+    if (markedRange.value)
+      fillBand(markedRange.value.start, markedRange.value.end, colors.dark ? "#ffffff1c" : "#1f5fb41c");
     const chosen = selection.value;
     if (chosen?.kind === "slice") {
       const item = visible.find((candidate) => candidate.track?.id === chosen.track);
       if (item) {
         context.strokeStyle = colors.text;
         context.lineWidth = 2;
-        context.strokeRect(position(chosen.start) - 1, item.top - scroll + 1, Math.max(3, position(chosen.end) - position(chosen.start) + 2), item.height - 3);
+        context.strokeRect(
+          position(chosen.start) - 1,
+          item.top - scroll + 1,
+          Math.max(3, position(chosen.end) - position(chosen.start) + 2),
+          item.height - 3,
+        );
       }
     }
   });
@@ -170,12 +195,16 @@ export function Lanes() {
     return { x: event.clientX - (box?.left ?? 0), y: event.clientY - (box?.top ?? 0) };
   };
   const timeAt = (px: number) => timeAtFraction(px / size.width, range);
-  const itemAt = (px: number, py: number): { track?: Track; hit: Hit | null } => {
-    const item = visible.find((candidate) => py + scroll >= candidate.top && py + scroll < candidate.top + candidate.height);
-    if (!item?.track) return { hit: null };
+  const itemAt = (px: number, py: number): { track?: Track; hit: Hit | null; shares: [string, number][] } => {
+    const item = visible.find(
+      (candidate) => py + scroll >= candidate.top && py + scroll < candidate.top + candidate.height,
+    );
+    if (!item?.track) return { hit: null, shares: [] };
     const cached = cachedLane(item.track.id, entireRecordingPixels(range, pixels));
-    const hit = cached ? sliceAtPoint(cached.lane, range, size.width, { top: item.top - scroll, height: item.height }, px, py) : null;
-    return { track: item.track, hit };
+    const hit = cached
+      ? sliceAtPoint(cached.lane, range, size.width, { top: item.top - scroll, height: item.height }, px, py)
+      : null;
+    return { track: item.track, hit, shares: cached ? sharesAt(cached.lane, timeAt(px)) : [] };
   };
 
   const onWheel = (event: WheelEvent) => {
@@ -211,7 +240,8 @@ export function Lanes() {
       }
       return;
     }
-    setHover({ x, y, hit: itemAt(x, y).hit, time: timeAt(x) });
+    const { hit, shares } = itemAt(x, y);
+    setHover({ x, y, hit, shares, time: timeAt(x) });
   };
   const onPointerUp = (event: PointerEvent) => {
     const dragged = drag.current;
@@ -222,27 +252,46 @@ export function Lanes() {
     markedRange.value = null;
     if (track && hit) {
       selection.value = { kind: "slice", track: track.id, ...hit };
+      if (track.group === "processes" && hit.process)
+        shownProcess.value = { process: hit.process, time: hit.start, name: hit.label };
       if (track.group === "critical_path") tab.value = "why";
-      else if (tab.value !== "what" && tab.value !== "use" && tab.value !== "why" && tab.value !== "flame") tab.value = "what";
+      else if (tab.value !== "what" && tab.value !== "use" && tab.value !== "why" && tab.value !== "flame")
+        tab.value = "what";
     } else selection.value = null;
   };
   const onDoubleClick = (event: MouseEvent) => {
     const { x, y } = pointerPosition(event);
     const { hit } = itemAt(x, y);
-    if (hit) goTo({ start: hit.start - (hit.end - hit.start) * 0.15, end: hit.end + (hit.end - hit.start) * 0.15 + 1_000 });
+    if (hit)
+      goTo({ start: hit.start - (hit.end - hit.start) * 0.15, end: hit.end + (hit.end - hit.start) * 0.15 + 1_000 });
     else if (markedRange.value) goTo(markedRange.value);
   };
 
   const step = axisStep((range.end - range.start) / compressionRatio(range), size.width);
-  const labels = gridTimes(range, step).map((time) => ({ left: rangeFraction(time, range) * 100, text: axisLabel(Math.abs(time) < step / 1000 ? 0 : time, step) }));
+  const labels = gridTimes(range, step).map((time) => ({
+    left: rangeFraction(time, range) * 100,
+    text: axisLabel(Math.abs(time) < step / 1000 ? 0 : time, step),
+  }));
 
   return (
     <section class="lanes" aria-label="Lanes">
       <div class="axis" aria-hidden="true">
         <div class="corner">{tracks.length} tracks</div>
-        <div class="ticks">{labels.map((label) => <span style={{ left: `${label.left}%` }}>{label.text}</span>)}</div>
+        <div class="ticks">
+          {labels.map((label) => (
+            <span style={{ left: `${label.left}%` }}>{label.text}</span>
+          ))}
+        </div>
       </div>
-      <div class="scroller" ref={scroller} onScroll={(event) => setScroll(event.currentTarget.scrollTop)} tabIndex={0} role="group" aria-label="Tracks; scroll for more">
+      <Rows />
+      <div
+        class="scroller"
+        ref={scroller}
+        onScroll={(event) => setScroll(event.currentTarget.scrollTop)}
+        tabIndex={0}
+        role="group"
+        aria-label="Tracks; scroll for more"
+      >
         <div class="content" style={{ height: `${height}px` }}>
           <div class="names">
             {visible.map((item) =>
@@ -267,28 +316,52 @@ export function Lanes() {
             onPointerLeave={() => setHover(null)}
             onDblClick={onDoubleClick}
           />
-          {hover?.hit && (
-            <div class="tip" style={{ left: `${Math.min(hover.x + 14, size.width - 260)}px`, top: `${Math.min(hover.y + 14, size.height - 70)}px` }}>
-              <b>{hover.hit.label}</b>
-              <span>{duration(hover.hit.end - hover.hit.start)}, {duration(hover.hit.start)} to {duration(hover.hit.end)}</span>
-              <span>{hover.hit.count > 1 ? `${hover.hit.count} intervals in this pixel; showing the longest` : toneTitle(hover.hit.tone)}</span>
-            </div>
-          )}
+          {hover && (hover.hit || hover.shares.length > 0) && <Tip {...hover} size={size} />}
         </div>
       </div>
     </section>
   );
 }
 
+/** Number of tracks of a group if it has more than it shows at first; otherwise 0. */
+function trackCount(group: string): number {
+  const members = recording.value?.tracks.filter((track) => track.group === group) ?? [];
+  return members.some((track) => detailTracks.value.has(track.id)) ? members.length : 0;
+}
+
 function GroupHead({ name, top }: { name: string; top: number }) {
   const title = name === "pinned" ? "Pinned" : groupTitle(name);
   return (
     <div class="group" style={{ top: `${top}px` }}>
-      <button type="button" class="fold" aria-expanded={!collapsedGroups.value.has(name)} onClick={() => name !== "pinned" && (collapsedGroups.value = toggled(collapsedGroups.value, name))}>
+      <button
+        type="button"
+        class="fold"
+        aria-expanded={!collapsedGroups.value.has(name)}
+        onClick={() => name !== "pinned" && (collapsedGroups.value = toggled(collapsedGroups.value, name))}
+      >
         {title}
       </button>
+      {trackCount(name) > 0 && (
+        <button
+          type="button"
+          class="detail"
+          aria-label={`${title}: ${detailedGroups.value.has(name) ? "fewer tracks" : `all ${trackCount(name)} tracks`}`}
+          aria-pressed={detailedGroups.value.has(name)}
+          onClick={() => (detailedGroups.value = toggled(detailedGroups.value, name))}
+        >
+          {detailedGroups.value.has(name) ? "fewer" : `all ${trackCount(name)}`}
+        </button>
+      )}
       {name !== "pinned" && (
-        <button type="button" class="up" aria-label={`Move ${title} to the top`} title="Move this group to the top" onClick={() => moveGroupToTop(name)}>↑</button>
+        <button
+          type="button"
+          class="up"
+          aria-label={`Move ${title} to the top`}
+          title="Move this group to the top"
+          onClick={() => moveGroupToTop(name)}
+        >
+          ↑
+        </button>
       )}
     </div>
   );
@@ -310,13 +383,31 @@ function Name({ item, track }: { item: Item; track: Track }) {
         if (Number.isInteger(draggedTrack)) drop(draggedTrack, track.id);
       }}
     >
-      <span class="section">{track.section}</span>
+      <span class="section">{track.section === DETAIL_SECTION ? "" : track.section}</span>
       <span class="text">{track.name}</span>
-      {track.mark && <em class={`mark ${track.mark.verdict}`} title={`${track.mark.verdict}: ${track.mark.text}, candidate vs. baseline`}>{track.mark.text}</em>}
-      <button type="button" aria-pressed={isPinned} aria-label={`Pin ${track.name}`} onClick={() => (pinnedTracks.value = toggled(pinnedTracks.value, track.id))}>
+      {track.mark && (
+        <em
+          class={`mark ${track.mark.verdict}`}
+          title={`${track.mark.verdict}: ${track.mark.text}, candidate vs. baseline`}
+        >
+          {track.mark.text}
+        </em>
+      )}
+      <button
+        type="button"
+        aria-pressed={isPinned}
+        aria-label={`Pin ${track.name}`}
+        onClick={() => (pinnedTracks.value = toggled(pinnedTracks.value, track.id))}
+      >
         {isPinned ? "●" : "○"}
       </button>
-      <button type="button" aria-label={`Hide ${track.name}`} onClick={() => (hiddenTracks.value = toggled(hiddenTracks.value, track.id))}>×</button>
+      <button
+        type="button"
+        aria-label={`Hide ${track.name}`}
+        onClick={() => (hiddenTracks.value = toggled(hiddenTracks.value, track.id))}
+      >
+        ×
+      </button>
     </div>
   );
 }

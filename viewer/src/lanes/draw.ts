@@ -1,12 +1,17 @@
 /** Draws lanes that onoff already aggregated to pixels. Nothing here sums or searches a recording. */
 
-import type { DrawnLane } from "../data";
+import type { Arrow, DrawnLane, DrawnRow } from "../data";
 import { pixelScale } from "../fold";
-import type { Range } from "../state";
-import { toneFill } from "./palette";
+import { hiddenTones, type Range } from "../state";
+import { lowPriorityFill, toneFill } from "./palette";
+
+type DrawnSlices = Extract<DrawnLane, { kind: "slices" }>;
 
 export const ROW = 16;
-const STRIP = 26;
+const STRIP = 22;
+const STACK = 36;
+/** Opacity of intervals that the legend hides. */
+const HIDDEN_ALPHA = 0.08;
 
 export interface LaneBounds {
   top: number;
@@ -19,10 +24,14 @@ export interface Hit {
   label: string;
   tone: number;
   count: number;
+  /** 0 for none. */
+  thread: number;
+  /** 0 for none. */
+  process: number;
 }
 
-export function laneHeight(kind: "slices" | "utilization", rows: number): number {
-  return kind === "utilization" ? STRIP + 6 : Math.max(1, rows) * (ROW + 2) + 6;
+export function laneHeight(kind: DrawnLane["kind"], rows: number): number {
+  return kind === "slices" ? Math.max(1, rows) * (ROW + 2) + 6 : kind === "stacked" ? STACK + 6 : STRIP + 6;
 }
 
 export interface Colors {
@@ -32,6 +41,22 @@ export interface Colors {
   low: string | CanvasPattern;
   line: string;
   bad: string;
+  /** Colors of the subjects of stacked lanes; the last one is for all others. */
+  series: string[];
+}
+
+export function readColors(element: Element, context: CanvasRenderingContext2D): Colors {
+  const style = getComputedStyle(element);
+  const value = (name: string) => style.getPropertyValue(name).trim();
+  return {
+    dark: value("--dark") === "1",
+    text: value("--text"),
+    strip: value("--strip"),
+    low: lowPriorityFill(context, value("--strip-low"), value("--strip")),
+    line: value("--line"),
+    bad: value("--bad"),
+    series: [0, 1, 2, 3, 4, 5].map((number) => value(`--series${number}`)),
+  };
 }
 
 function drawUtilization(
@@ -67,6 +92,63 @@ function drawUtilization(
   area(lane.low_priority, colors.low);
 }
 
+/** Draws the shares of subjects on top of each other, the largest at the bottom. */
+function drawStacked(
+  context: CanvasRenderingContext2D,
+  lane: Extract<DrawnLane, { kind: "stacked" }>,
+  range: Range,
+  width: number,
+  bounds: LaneBounds,
+  colors: Colors,
+): void {
+  const x = pixelScale(range, width);
+  const bottom = bounds.top + STACK + 2;
+  context.fillStyle = colors.line;
+  context.fillRect(0, bounds.top + 2, width, 1);
+  context.fillRect(0, bottom, width, 1);
+  const steps = lane.series[0]?.busy.length ?? 0;
+  const step = (lane.end_ns - lane.start_ns) / Math.max(1, steps);
+  const first = Math.max(0, Math.floor((range.start - lane.start_ns) / step));
+  const last = Math.min(steps, Math.ceil((range.end - lane.start_ns) / step));
+  const base = new Float64Array(Math.max(0, last - first));
+  lane.series.forEach((series, number) => {
+    context.fillStyle = seriesColor(colors, number, series.name);
+    context.beginPath();
+    for (let index = first; index < last; index += 1) {
+      const height = ((series.busy[index] ?? 0) / 255) * STACK;
+      if (height === 0) continue;
+      const left = x(lane.start_ns + index * step);
+      const from = base[index - first] ?? 0;
+      context.rect(left, bottom - from - height, Math.max(x(lane.start_ns + (index + 1) * step) - left, 0.6), height);
+      base[index - first] = from + height;
+    }
+    context.fill();
+  });
+}
+
+/** Color of a subject: the last color for all others together. */
+export function seriesColor(colors: Pick<Colors, "series">, number: number, name: string): string {
+  const others = colors.series.length - 1;
+  return colors.series[/^\d+ other/.test(name) ? others : Math.min(number, others)] ?? "";
+}
+
+/** What a strip shows at a time: its share in percent, or the share of each subject. */
+export function sharesAt(lane: DrawnLane, time: number): [name: string, percent: number][] {
+  if (lane.kind === "slices") return [];
+  const series =
+    lane.kind === "stacked"
+      ? lane.series
+      : [
+          { name: "busy", busy: lane.busy },
+          { name: "of it at low priority", busy: lane.low_priority },
+        ];
+  const steps = series[0]?.busy.length ?? 0;
+  const index = Math.floor(((time - lane.start_ns) / Math.max(1, lane.end_ns - lane.start_ns)) * steps);
+  return series
+    .map(({ name, busy }): [string, number] => [name, ((busy[index] ?? 0) * 100) / 255])
+    .filter(([, percent], number) => number === 0 || percent >= 0.5);
+}
+
 function drawSlices(
   context: CanvasRenderingContext2D,
   lane: Extract<DrawnLane, { kind: "slices" }>,
@@ -88,9 +170,12 @@ function drawSlices(
       const right = Math.min(width + 1, x(end));
       const sliceWidth = Math.max(right - left, 1.5);
       const tone = row.tone[index] ?? 0;
+      const isHidden = hiddenTones.value.has(tone);
+      context.globalAlpha = isHidden ? HIDDEN_ALPHA : 1;
       context.fillStyle = toneFill(context, tone, colors.dark);
       context.fillRect(left, top, sliceWidth, ROW);
-      if (sliceWidth > 34) {
+      context.globalAlpha = 1;
+      if (sliceWidth > 34 && !isHidden) {
         const count = row.count[index] ?? 1;
         const name = lane.labels[row.label[index] ?? 0] ?? "";
         const label = count > 1 ? `${count} × ${name}` : name;
@@ -118,12 +203,68 @@ export function drawLane(
   colors: Colors,
 ): void {
   if (lane.kind === "utilization") drawUtilization(context, lane, range, width, bounds, colors);
+  else if (lane.kind === "stacked") drawStacked(context, lane, range, width, bounds, colors);
   else drawSlices(context, lane, range, width, bounds, colors);
 }
 
+function hitOf(lane: DrawnSlices, row: DrawnRow, index: number): Hit {
+  const start = row.start_ns[index] ?? 0;
+  return {
+    start,
+    end: row.end_ns[index] ?? start,
+    label: lane.labels[row.label[index] ?? 0] ?? "",
+    tone: row.tone[index] ?? 0,
+    count: row.count[index] ?? 1,
+    thread: row.thread[index] ?? 0,
+    process: row.process[index] ?? 0,
+  };
+}
+
+/** Draws arrows between tracks: from the middle of the readying thread's track to the readied thread's track. */
+export function drawArrows(
+  context: CanvasRenderingContext2D,
+  arrows: Arrow[],
+  centers: ReadonlyMap<number, number>,
+  range: Range,
+  size: { width: number; height: number },
+  color: string,
+): void {
+  if (arrows.length === 0) return;
+  const position = pixelScale(range, size.width);
+  context.strokeStyle = context.fillStyle = color;
+  context.lineWidth = 1;
+  for (const arrow of arrows) {
+    const startY = centers.get(arrow.from);
+    const endY = centers.get(arrow.to);
+    const x = Math.round(position(arrow.time_ns)) + 0.5;
+    if (startY === undefined || endY === undefined || x < 0 || x > size.width) continue;
+    if (Math.max(startY, endY) < 0 || Math.min(startY, endY) > size.height) continue;
+    const direction = endY > startY ? 1 : -1;
+    const tip = endY - direction * (ROW / 2 - 2);
+    context.globalAlpha = arrow.count > 1 ? 0.9 : 0.6;
+    context.beginPath();
+    context.moveTo(x, startY);
+    context.lineTo(x, tip);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(x, tip + direction * 2);
+    context.lineTo(x - 3, tip - direction * 4);
+    context.lineTo(x + 3, tip - direction * 4);
+    context.fill();
+  }
+  context.globalAlpha = 1;
+}
+
 /** Finds the slice at a point of a lane, within 4 pixels: many slices are thinner than the pointer. */
-export function sliceAtPoint(lane: DrawnLane, range: Range, width: number, bounds: LaneBounds, px: number, py: number): Hit | null {
-  if (lane.kind === "utilization") return null;
+export function sliceAtPoint(
+  lane: DrawnLane,
+  range: Range,
+  width: number,
+  bounds: LaneBounds,
+  px: number,
+  py: number,
+): Hit | null {
+  if (lane.kind !== "slices") return null;
   const row = lane.rows[Math.floor((py - bounds.top - 3) / (ROW + 2))];
   if (!row) return null;
   const x = pixelScale(range, width);
@@ -137,7 +278,7 @@ export function sliceAtPoint(lane: DrawnLane, range: Range, width: number, bound
     const distance = px < left ? left - px : px > right ? px - right : 0;
     if (distance < nearest) {
       nearest = distance;
-      best = { start, end, label: lane.labels[row.label[index] ?? 0] ?? "", tone: row.tone[index] ?? 0, count: row.count[index] ?? 1 };
+      best = hitOf(lane, row, index);
       if (distance === 0) break;
     }
   }
@@ -146,14 +287,29 @@ export function sliceAtPoint(lane: DrawnLane, range: Range, width: number, bound
 
 /** Finds the next or previous slice on a lane, for keyboard navigation. */
 export function neighbor(lane: DrawnLane, time: number, forward: boolean): Hit | null {
-  if (lane.kind === "utilization") return null;
+  if (lane.kind !== "slices") return null;
   let best: Hit | null = null;
   for (const row of lane.rows) {
     for (let index = 0; index < row.start_ns.length; index += 1) {
       const start = row.start_ns[index] ?? 0;
       if (forward ? start <= time : start >= time) continue;
       if (best && (forward ? start >= best.start : start <= best.start)) continue;
-      best = { start, end: row.end_ns[index] ?? start, label: lane.labels[row.label[index] ?? 0] ?? "", tone: row.tone[index] ?? 0, count: row.count[index] ?? 1 };
+      best = hitOf(lane, row, index);
+    }
+  }
+  return best;
+}
+
+/** Finds the slice nearest to a time among those that a range shows. */
+export function nearest(lane: DrawnLane, time: number, range: Range): Hit | null {
+  if (lane.kind !== "slices") return null;
+  let best: Hit | null = null;
+  let least = Infinity;
+  for (const row of lane.rows) {
+    for (let index = 0; index < row.start_ns.length; index += 1) {
+      const hit = hitOf(lane, row, index);
+      const distance = time < hit.start ? hit.start - time : time > hit.end ? time - hit.end : 0;
+      if (distance < least && hit.end >= range.start && hit.start <= range.end) [best, least] = [hit, distance];
     }
   }
   return best;

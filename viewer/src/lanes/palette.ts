@@ -23,6 +23,7 @@ const STYLES: Record<string, [light: string, dark: string, pattern: Pattern]> = 
   notified: ["#4a6fa5", "#86a7d8", "solid"],
   work: ["#527a5f", "#7fae8f", "solid"],
   failed: ["#c01818", "#ff6b6b", "cross"],
+  thread: ["#a9b4c6", "#5a677b", "falling"],
 };
 
 const styleOf = (tone: number) => STYLES[page.value.legend.tones[tone]?.name ?? ""] ?? UNKNOWN;
@@ -32,10 +33,20 @@ export function toneColor(tone: number, dark: boolean): string {
   return dark ? darker : light;
 }
 
+/** Color of a tone in the current theme, for the legend. */
+export const toneSwatch = (tone: number): string => {
+  const [light, dark] = styleOf(tone);
+  return `light-dark(${light}, ${dark})`;
+};
+
 const fillCache = new Map<string, CanvasPattern | string>();
 
 /** Hatched fill for low-priority CPU time. */
-export function lowPriorityFill(context: CanvasRenderingContext2D, color: string, line: string): CanvasPattern | string {
+export function lowPriorityFill(
+  context: CanvasRenderingContext2D,
+  color: string,
+  line: string,
+): CanvasPattern | string {
   const name = `low${color}${line}`;
   const cached = fillCache.get(name);
   if (cached) return cached;
@@ -48,7 +59,7 @@ export function lowPriorityFill(context: CanvasRenderingContext2D, color: string
   draw.strokeStyle = line;
   draw.lineWidth = 1.4;
   draw.beginPath();
-  for (const x of [-6, 0, 6]) (draw.moveTo(x, 6), draw.lineTo(x + 6, 0));
+  for (const x of [-6, 0, 6]) draw.moveTo(x, 6), draw.lineTo(x + 6, 0);
   draw.stroke();
   const fill = context.createPattern(tile, "repeat") ?? color;
   fillCache.set(name, fill);
@@ -70,14 +81,21 @@ export function toneFill(context: CanvasRenderingContext2D, tone: number, dark: 
     if (draw) {
       draw.fillStyle = color;
       draw.fillRect(0, 0, 8, 8);
-      draw.strokeStyle = draw.fillStyle = dark ? "#0007" : "#fff9";
+      draw.strokeStyle = draw.fillStyle = dark ? "#0006" : "#fff7";
       draw.lineWidth = 1.6;
       draw.beginPath();
-      if (pattern === "rising" || pattern === "cross") for (const x of [-8, 0, 8]) (draw.moveTo(x, 8), draw.lineTo(x + 8, 0));
-      if (pattern === "falling" || pattern === "cross") for (const x of [-8, 0, 8]) (draw.moveTo(x, 0), draw.lineTo(x + 8, 8));
-      if (pattern === "bars") for (const x of [2, 6]) (draw.moveTo(x, 0), draw.lineTo(x, 8));
+      if (pattern === "rising" || pattern === "cross")
+        for (const x of [-8, 0, 8]) draw.moveTo(x, 8), draw.lineTo(x + 8, 0);
+      if (pattern === "falling" || pattern === "cross")
+        for (const x of [-8, 0, 8]) draw.moveTo(x, 0), draw.lineTo(x + 8, 8);
+      if (pattern === "bars") for (const x of [2, 6]) draw.moveTo(x, 0), draw.lineTo(x, 8);
       draw.stroke();
-      if (pattern === "dots") for (const [x, y] of [[1, 1], [5, 5]] as const) draw.fillRect(x, y, 2, 2);
+      if (pattern === "dots")
+        for (const [x, y] of [
+          [1, 1],
+          [5, 5],
+        ] as const)
+          draw.fillRect(x, y, 2, 2);
       fill = context.createPattern(tile, "repeat") ?? color;
     }
   }

@@ -5,7 +5,13 @@ import { goTo, page, recordingIndex, selection, showRecording, transition } from
 import { bytes, duration } from "../time";
 
 const value = (unit: string, amount: number | null): string =>
-  amount === null ? "–" : unit === "ns" ? duration(amount) : unit === "bytes" ? `${amount < 0 ? "-" : ""}${bytes(Math.abs(amount))}` : String(amount);
+  amount === null
+    ? "–"
+    : unit === "ns"
+      ? duration(amount)
+      : unit === "bytes"
+        ? `${amount < 0 ? "-" : ""}${bytes(Math.abs(amount))}`
+        : String(amount);
 const signed = (unit: string, amount: number): string => `${amount > 0 ? "+" : ""}${value(unit, amount)}`;
 const VERDICTS: Record<string, string> = { same: "within noise", unknown: "" };
 
@@ -23,19 +29,31 @@ export function Compare() {
   return (
     <div class="compare">
       <h2>{comparison.answer[0]}</h2>
-      {comparison.answer.slice(1).map((line) => <p>{line}</p>)}
+      {comparison.answer.slice(1).map((line) => (
+        <p>{line}</p>
+      ))}
       {comparison.explanations.some((explanation) => explanation.parts.length > 0) && (
         <section>
           <h2>Explanation of the difference</h2>
-          {comparison.explanations.filter((explanation) => explanation.difference_ns !== 0).map((explanation, _, all) => <ExplanationBar explanation={explanation} largest={Math.max(...all.map(totalChange))} />)}
+          {comparison.explanations
+            .filter((explanation) => explanation.difference_ns !== 0)
+            .map((explanation, _, all) => (
+              <ExplanationBar explanation={explanation} largest={Math.max(...all.map(totalChange))} />
+            ))}
         </section>
       )}
       <Legend sides={comparison.sides} />
-      {comparison.lists.map((list) => <List list={list} />)}
+      {comparison.lists.map((list) => (
+        <List list={list} />
+      ))}
       {comparison.moved.length > 0 && (
         <section>
           <h2>Changed order in every run</h2>
-          <ul>{comparison.moved.map((line) => <li>{line}</li>)}</ul>
+          <ul>
+            {comparison.moved.map((line) => (
+              <li>{line}</li>
+            ))}
+          </ul>
         </section>
       )}
     </div>
@@ -43,7 +61,9 @@ export function Compare() {
 }
 
 const totalChange = (explanation: Explanation): number =>
-  explanation.parts.reduce((sum, part) => sum + Math.abs(part.difference_ns), 0) + Math.abs(explanation.unexplained_ns) + Math.abs(explanation.opposing_ns);
+  explanation.parts.reduce((sum, part) => sum + Math.abs(part.difference_ns), 0) +
+  Math.abs(explanation.unexplained_ns) +
+  Math.abs(explanation.opposing_ns);
 
 /** A sentence, and a bar of parts that add up to the difference. */
 function ExplanationBar({ explanation, largest }: { explanation: Explanation; largest: number }) {
@@ -56,15 +76,40 @@ function ExplanationBar({ explanation, largest }: { explanation: Explanation; la
   };
   return (
     <div class="explained">
-      <p>{explanation.sentence} <button type="button" class="link" onClick={show}>Show {explanation.phase}</button></p>
+      <p>
+        {explanation.sentence}{" "}
+        <button type="button" class="link" onClick={show}>
+          Show {explanation.phase}
+        </button>
+      </p>
       <div class="parts" aria-hidden="true" style={{ width: `${(total / Math.max(1, largest)) * 100}%` }}>
         {explanation.parts.map((part, index) => (
-          <span class={`shade${index % 5} ${part.difference_ns < 0 ? "less" : ""}`} style={{ width: widthOf(part.difference_ns) }} title={`${part.name} (${part.kind}): ${duration(part.after_ns)}, was ${duration(part.before_ns)}`}>
+          <span
+            class={`shade${index % 5} ${part.difference_ns < 0 ? "less" : ""}`}
+            style={{ width: widthOf(part.difference_ns) }}
+            title={`${part.name} (${part.kind}): ${duration(part.after_ns)}, was ${duration(part.before_ns)}`}
+          >
             {part.name} {signed("ns", part.difference_ns)}
           </span>
         ))}
-        {explanation.opposing_ns !== 0 && <span class="less" style={{ width: widthOf(explanation.opposing_ns) }} title="Subjects that changed in the opposite direction">others {signed("ns", explanation.opposing_ns)}</span>}
-        {explanation.unexplained_ns !== 0 && <span class="left" style={{ width: widthOf(explanation.unexplained_ns) }} title="Not attributed to any subject">unexplained {duration(Math.abs(explanation.unexplained_ns))}</span>}
+        {explanation.opposing_ns !== 0 && (
+          <span
+            class="less"
+            style={{ width: widthOf(explanation.opposing_ns) }}
+            title="Subjects that changed in the opposite direction"
+          >
+            others {signed("ns", explanation.opposing_ns)}
+          </span>
+        )}
+        {explanation.unexplained_ns !== 0 && (
+          <span
+            class="left"
+            style={{ width: widthOf(explanation.unexplained_ns) }}
+            title="Not attributed to any subject"
+          >
+            unexplained {duration(Math.abs(explanation.unexplained_ns))}
+          </span>
+        )}
       </div>
     </div>
   );
@@ -77,7 +122,10 @@ function Legend({ sides }: { sides: Side[] }) {
       {sides.map((side, index) => (
         <div>
           <dt>
-            <svg width="14" height="12" aria-hidden="true"><Dot side={index} x={7} y={6} /></svg> {side.name}, {side.runs.length} {side.runs.length === 1 ? "run" : "runs"}
+            <svg width="14" height="12" aria-hidden="true">
+              <Dot side={index} x={7} y={6} />
+            </svg>{" "}
+            {side.name}, {side.runs.length} {side.runs.length === 1 ? "run" : "runs"}
           </dt>
           <dd>
             {side.runs.map((run, runIndex) => (
@@ -89,7 +137,12 @@ function Legend({ sides }: { sides: Side[] }) {
               </span>
             ))}
             {side.recording !== null && side.recording !== recordingIndex.value && (
-              <> <button type="button" onClick={() => side.recording !== null && showRecording(side.recording)}>Show lanes</button></>
+              <>
+                {" "}
+                <button type="button" onClick={() => side.recording !== null && showRecording(side.recording)}>
+                  Show lanes
+                </button>
+              </>
             )}
           </dd>
         </div>
@@ -99,12 +152,28 @@ function Legend({ sides }: { sides: Side[] }) {
 }
 
 /** Marker of a run: ring for the baseline, filled square for the candidate, so that color is not needed. */
-function Dot({ side, x, y, title, isExcluded }: { side: number; x: number; y: number; title?: string; isExcluded?: boolean }) {
+function Dot({
+  side,
+  x,
+  y,
+  title,
+  isExcluded,
+}: {
+  side: number;
+  x: number;
+  y: number;
+  title?: string;
+  isExcluded?: boolean;
+}) {
   const className = `dot side${side}${isExcluded ? " apart" : ""}`;
   return side === 0 ? (
-    <circle class={className} cx={x} cy={y} r={3.4}>{title && <title>{title}</title>}</circle>
+    <circle class={className} cx={x} cy={y} r={3.4}>
+      {title && <title>{title}</title>}
+    </circle>
   ) : (
-    <rect class={className} x={x - 3.2} y={y - 3.2} width={6.4} height={6.4}>{title && <title>{title}</title>}</rect>
+    <rect class={className} x={x - 3.2} y={y - 3.2} width={6.4} height={6.4}>
+      {title && <title>{title}</title>}
+    </rect>
   );
 }
 
@@ -115,7 +184,11 @@ function Dots({ row }: { row: Measure }) {
   const sides = page.value.comparison?.sides ?? [];
   const largest = Math.max(1, ...row.values.flat().map((amount) => amount ?? 0));
   const x = (amount: number) => 6 + (Math.max(0, amount) / largest) * (DOTS_WIDTH - 12);
-  const label = sides.map((side, index) => `${side.name}: ${(row.values[index] ?? []).map((amount) => value(row.unit, amount)).join(", ")}`).join("; ");
+  const label = sides
+    .map(
+      (side, index) => `${side.name}: ${(row.values[index] ?? []).map((amount) => value(row.unit, amount)).join(", ")}`,
+    )
+    .join("; ");
   return (
     <svg class="dots" width={DOTS_WIDTH} height={30} role="img" aria-label={label}>
       <line x1={6} y1={15} x2={DOTS_WIDTH - 6} y2={15} />
@@ -124,12 +197,22 @@ function Dots({ row }: { row: Measure }) {
         const median = row.medians[side];
         return (
           <g>
-            {median !== null && median !== undefined && <line class={`median side${side}`} x1={x(median)} y1={y - 6} x2={x(median)} y2={y + 6} />}
+            {median !== null && median !== undefined && (
+              <line class={`median side${side}`} x1={x(median)} y1={y - 6} x2={x(median)} y2={y + 6} />
+            )}
             {values.map((amount, runIndex) => {
               if (amount === null) return null;
               const run = sides[side]?.runs[runIndex];
               const reason = run?.exclusions.join("; ") ?? "";
-              return <Dot side={side} x={x(amount)} y={y} isExcluded={reason !== ""} title={`${run?.name ?? ""}: ${value(row.unit, amount)}${reason ? ` (excluded: ${reason})` : ""}`} />;
+              return (
+                <Dot
+                  side={side}
+                  x={x(amount)}
+                  y={y}
+                  isExcluded={reason !== ""}
+                  title={`${run?.name ?? ""}: ${value(row.unit, amount)}${reason ? ` (excluded: ${reason})` : ""}`}
+                />
+              );
             })}
           </g>
         );
@@ -143,30 +226,60 @@ function List({ list }: { list: Measures }) {
   const isComplete = list.rows.length === list.of;
   return (
     <figure class="table">
-      <figcaption>{list.title}{isComplete ? "" : ` (${list.rows.length} of ${list.of} changed)`}</figcaption>
+      <figcaption>
+        {list.title}
+        {isComplete ? "" : ` (${list.rows.length} of ${list.of} changed)`}
+      </figcaption>
       <table>
         <thead>
           <tr>
             <th scope="col">Measure</th>
             <th scope="col">Runs (scale from 0)</th>
-            {sides.map((side) => <th scope="col" class="number">{side.name}</th>)}
-            <th scope="col" class="number">Change</th>
-            <th scope="col" class="number">95 % interval</th>
-            <th scope="col" class="number">Noise</th>
-            <th scope="col" class="number">p</th>
+            {sides.map((side) => (
+              <th scope="col" class="number">
+                {side.name}
+              </th>
+            ))}
+            <th scope="col" class="number">
+              Change
+            </th>
+            <th scope="col" class="number">
+              95 % interval
+            </th>
+            <th scope="col" class="number">
+              Noise
+            </th>
+            <th scope="col" class="number">
+              p
+            </th>
             <th scope="col">Verdict</th>
           </tr>
         </thead>
         <tbody>
           {list.rows.map((row) => (
             <tr class={row.verdict}>
-              <th scope="row" title={row.key}>{row.label}</th>
-              <td><Dots row={row} /></td>
-              {row.medians.map((median) => <td class="number">{value(row.unit, median)}</td>)}
-              <td class="number">{row.difference === null ? "" : signed(row.unit, row.difference)}{row.percent === null || Math.abs(row.percent) > 9_999 ? "" : ` (${row.percent > 0 ? "+" : ""}${row.percent.toFixed(1)} %)`}</td>
-              <td class="number">{row.interval ? `${signed(row.unit, row.interval[0])} to ${signed(row.unit, row.interval[1])}` : ""}</td>
+              <th scope="row" title={row.key}>
+                {row.label}
+              </th>
+              <td>
+                <Dots row={row} />
+              </td>
+              {row.medians.map((median) => (
+                <td class="number">{value(row.unit, median)}</td>
+              ))}
+              <td class="number">
+                {row.difference === null ? "" : signed(row.unit, row.difference)}
+                {row.percent === null || Math.abs(row.percent) > 9_999
+                  ? ""
+                  : ` (${row.percent > 0 ? "+" : ""}${row.percent.toFixed(1)} %)`}
+              </td>
+              <td class="number">
+                {row.interval ? `${signed(row.unit, row.interval[0])} to ${signed(row.unit, row.interval[1])}` : ""}
+              </td>
               <td class="number">{row.noise === null ? "" : value(row.unit, row.noise)}</td>
-              <td class="number">{row.p_value === null ? "" : row.p_value < 0.001 ? "<0.001" : row.p_value.toFixed(3)}</td>
+              <td class="number">
+                {row.p_value === null ? "" : row.p_value < 0.001 ? "<0.001" : row.p_value.toFixed(3)}
+              </td>
               <td>{VERDICTS[row.verdict] ?? row.verdict}</td>
             </tr>
           ))}

@@ -17,7 +17,10 @@ export function Flame() {
     let current = true;
     setFocus(null);
     const timer = setTimeout(() => {
-      fetchFlame(range, kind).then((answer) => current && setGraph(answer), () => current && setGraph(null));
+      fetchFlame(range, kind).then(
+        (answer) => current && setGraph(answer),
+        () => current && setGraph(null),
+      );
     }, 60);
     return () => {
       current = false;
@@ -28,28 +31,58 @@ export function Flame() {
   return (
     <div>
       <p class="choices" role="group" aria-label="Data">
-        <button type="button" aria-pressed={kind === "samples"} onClick={() => (flameShowsWaits.value = false)}>Samples</button>
-        <button type="button" aria-pressed={kind === "waits"} onClick={() => (flameShowsWaits.value = true)}>Waits</button>
+        <button type="button" aria-pressed={kind === "samples"} onClick={() => (flameShowsWaits.value = false)}>
+          Samples
+        </button>
+        <button type="button" aria-pressed={kind === "waits"} onClick={() => (flameShowsWaits.value = true)}>
+          Waits
+        </button>
         <span class="hint">
           {kind === "samples" ? "CPU time by process and module." : "Critical path by chain of waits."}{" "}
-          {page.value.served ? `${duration(range.start)} to ${duration(range.end)}` : `Entire phase${phase ? ` ${phase.title}` : ""}; run onoff view FILE for any range`}
+          {page.value.served
+            ? `${duration(range.start)} to ${duration(range.end)}`
+            : `Entire phase${phase ? ` ${phase.title}` : ""}; run onoff view FILE for any range`}
         </span>
       </p>
-      {!graph ? <p class="hint">Loading…</p> : graph.nothing ? <p>{graph.nothing}</p> : <FlameGraph graph={graph} focus={focus} setFocus={setFocus} />}
+      {!graph ? (
+        <p class="hint">Loading…</p>
+      ) : graph.nothing ? (
+        <p>{graph.nothing}</p>
+      ) : (
+        <FlameGraph graph={graph} focus={focus} setFocus={setFocus} />
+      )}
     </div>
   );
 }
 
-function FlameGraph({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode | null; setFocus: (node: FlameNode | null) => void }) {
+function FlameGraph({
+  graph,
+  focus,
+  setFocus,
+}: {
+  graph: Graph;
+  focus: FlameNode | null;
+  setFocus: (node: FlameNode | null) => void;
+}) {
   const start = focus?.start_ns ?? 0;
   const length = focus?.ns ?? graph.total_ns;
   const depth = Math.max(...graph.nodes.map((node) => node.depth)) + 1;
-  const shown = graph.nodes.filter((node) => node.start_ns < start + length && node.start_ns + node.ns > start && (node.ns / length) * 1_000 >= 1);
+  const shown = graph.nodes.filter(
+    (node) => node.start_ns < start + length && node.start_ns + node.ns > start && (node.ns / length) * 1_000 >= 1,
+  );
   return (
     <div>
       <p class="hint">
         {duration(graph.total_ns)} total{graph.omitted ? `; ${graph.omitted} frames too narrow to draw` : ""}.
-        {focus && <> Showing {focus.name}, {duration(focus.ns)}. <button type="button" onClick={() => setFocus(null)}>Show all</button></>}
+        {focus && (
+          <>
+            {" "}
+            Showing {focus.name}, {duration(focus.ns)}.{" "}
+            <button type="button" onClick={() => setFocus(null)}>
+              Show all
+            </button>
+          </>
+        )}
       </p>
       <div class="flame" style={{ height: `${depth * (ROW + 1)}px` }}>
         {shown.map((node) => {

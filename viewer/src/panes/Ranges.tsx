@@ -3,64 +3,170 @@
 import { useEffect, useState } from "preact/hooks";
 import type { RangeTable } from "../data";
 import { fetchTable } from "../source";
-import { tableSubject, barColumn, goTo, groupBy, hiddenColumns, markedRange, page, recording, selectedRange, sortColumn, toggled, view } from "../state";
-import { duration } from "../time";
-import { CopyButtons } from "./Table";
+import {
+  tableSubject,
+  barColumn,
+  eventFilter,
+  groupBy,
+  hiddenColumns,
+  page,
+  recording,
+  recordingIndex,
+  selectedRange,
+  sortColumn,
+  sortsAscending,
+  toggled,
+  view,
+} from "../state";
+import { Grid, barColumnName } from "./Grid";
+
+/** Prefix of groups that are names of event fields. Must match `FIELD_PREFIX` in the Rust code. */
+const FIELD = "field:";
+/** Delay before a table is fetched again after the range or the filter changed, ms. */
+const DELAY = 120;
 
 export function Ranges() {
   const range = selectedRange() ?? view.value;
-  const subject = page.value.legend.subjects.find((candidate) => candidate.name === tableSubject.value) ?? { name: tableSubject.value, title: tableSubject.value, groups: [] as string[] };
-  const groups = groupBy.value.filter((group) => subject.groups.includes(group));
-  const key = groups.join(",");
-  const [table, setTable] = useState<RangeTable | null>(null);
+  const recorded = recording.value?.subjects ?? [];
+  const subjects = page.value.legend.subjects.filter((subject) => recorded.includes(subject.name));
+  const subject = subjects.find((candidate) => candidate.name === tableSubject.value) ?? subjects[0];
+  const groups = groupBy.value.filter(
+    (group) => subject?.groups.includes(group) || (subject?.name === "events" && group.startsWith(FIELD)),
+  );
+  const filter = subject?.name === "events" ? eventFilter.value : "";
+  const query = `${recordingIndex.value} ${subject?.name} ${groups.join(",")} ${range.start} ${range.end} ${filter}`;
+  const [skips, setSkips] = useState<{ query: string; skip: number }>({ query, skip: 0 });
+  const skip = skips.query === query ? skips.skip : 0;
+  const [loaded, setLoaded] = useState<{ table: RangeTable; query: string } | null>(null);
   const [error, setError] = useState("");
   useEffect(() => {
-    let current = true;
+    if (!subject) return undefined;
+    let isCurrent = true;
     const timer = setTimeout(() => {
-      fetchTable(range, tableSubject.value, groups).then(
-        (answer) => current && (setTable(answer), setError("")),
-        () => current && setError("No response from onoff."),
+      fetchTable(range, subject.name, groups, filter, skip).then(
+        (table) => isCurrent && (setLoaded({ table, query }), setError("")),
+        (failure: Error) => isCurrent && setError(failure.message),
       );
-    }, 80);
+    }, DELAY);
     return () => {
-      current = false;
+      isCurrent = false;
       clearTimeout(timer);
     };
-  }, [range.start, range.end, tableSubject.value, key, recording.value]);
+  }, [query, skip]);
+  if (!subject) return <p>This recording has no data for tables of a range.</p>;
+  const table = loaded?.query.startsWith(`${recordingIndex.value} ${subject.name} `) ? loaded.table : null;
+  const choose = (group: string) => {
+    const isList = group === "each" || groups.includes("each") || (groups.length === 0 && subject.groups[0] === "each");
+    groupBy.value = isList
+      ? [group, ...(group === "each" ? groups.filter((other) => other.startsWith(FIELD)) : [])]
+      : toggledGroup(group, groups.length ? groups : subject.groups.slice(0, 1));
+  };
+  const addField = (name: string) => {
+    const group = `${FIELD}${name}`;
+    const before = groups.length ? groups : subject.groups.slice(0, 1);
+    groupBy.value = before.includes(group) ? before.filter((other) => other !== group) : [...before, group];
+  };
+  const fields = groups.filter((group) => group.startsWith(FIELD));
   return (
     <div>
       <div class="zones">
-        <label>Subject{" "}
-          <select value={tableSubject.value} onChange={(event) => ((tableSubject.value = event.currentTarget.value), (sortColumn.value = ""), (barColumn.value = ""))}>
-            {page.value.legend.subjects.map((choice) => <option value={choice.name}>{choice.title}</option>)}
+        <label>
+          Subject{" "}
+          <select
+            value={subject.name}
+            onChange={(event) => (
+              (tableSubject.value = event.currentTarget.value), (sortColumn.value = ""), (barColumn.value = "")
+            )}
+          >
+            {subjects.map((choice) => (
+              <option value={choice.name}>{choice.title}</option>
+            ))}
           </select>
         </label>
+        {subject.name === "events" && (
+          <input
+            type="search"
+            aria-label="Filter events"
+            class="filter"
+            placeholder="Filter: words, Field=value"
+            title="Words that the event must contain, and fields with their values: Irp=0xFFFFFA80 Power"
+            value={eventFilter.value}
+            onInput={(event) => (eventFilter.value = event.currentTarget.value)}
+          />
+        )}
         {subject.groups.length > 0 && (
           <fieldset>
             <legend>Group by</legend>
             {subject.groups.map((group, index) => (
-              <button type="button" aria-pressed={groups.includes(group) || (groups.length === 0 && index === 0)} onClick={() => (groupBy.value = group === "each" || groups.includes("each") || (groups.length === 0 && subject.groups[0] === "each") ? [group] : toggledGroup(group, groups.length ? groups : subject.groups.slice(0, 1)))}>{group}</button>
+              <button
+                type="button"
+                aria-pressed={groups.includes(group) || (groups.length === 0 && index === 0)}
+                onClick={() => choose(group)}
+              >
+                {group}
+              </button>
             ))}
+            {fields.map((group) => (
+              <button
+                type="button"
+                aria-pressed="true"
+                title="Remove this field"
+                onClick={() => addField(group.slice(FIELD.length))}
+              >
+                {group.slice(FIELD.length)}
+              </button>
+            ))}
+            {(table?.fields.length ?? 0) > 0 && (
+              <select
+                aria-label="Add a field"
+                value=""
+                onChange={(event) => event.currentTarget.value && addField(event.currentTarget.value)}
+              >
+                <option value="">field…</option>
+                {table?.fields
+                  .filter((name) => !groups.includes(`${FIELD}${name}`))
+                  .map((name) => (
+                    <option value={name}>{name}</option>
+                  ))}
+              </select>
+            )}
           </fieldset>
         )}
         {table && (
           <fieldset>
             <legend>Columns</legend>
-            {table.columns.filter((column) => column.number).map((column) => (
-              <button type="button" aria-pressed={!hiddenColumns.value.has(column.name)} onClick={() => (hiddenColumns.value = toggled(hiddenColumns.value, column.name))}>{column.title}</button>
+            {table.columns.slice(1).map((column) => (
+              <button
+                type="button"
+                aria-pressed={!hiddenColumns.value.has(column.name)}
+                onClick={() => (hiddenColumns.value = toggled(hiddenColumns.value, column.name))}
+              >
+                {column.title}
+              </button>
             ))}
           </fieldset>
         )}
-        {table && (
-          <label>Bars{" "}
+        {table?.columns.some((column) => column.number) && (
+          <label>
+            Bars{" "}
             <select value={barColumnName(table)} onChange={(event) => (barColumn.value = event.currentTarget.value)}>
-              {table.columns.filter((column) => column.number).map((column) => <option value={column.name}>{column.title}</option>)}
+              {table.columns
+                .filter((column) => column.number)
+                .map((column) => (
+                  <option value={column.name}>{column.title}</option>
+                ))}
             </select>
           </label>
         )}
       </div>
-      {error && <p>{error}</p>}
-      {table?.nothing ? <p>{table.nothing}</p> : table ? <Grid table={table} range={range} title={subject.title} /> : <p class="hint">Loading…</p>}
+      {error && <p role="alert">{error}</p>}
+      {table?.nothing ? (
+        <p>{table.nothing}</p>
+      ) : table ? (
+        <Grid table={table} range={range} title={subject.title} onSkip={(next) => setSkips({ query, skip: next })} />
+      ) : (
+        !error && <p class="hint">Loading…</p>
+      )}
     </div>
   );
 }
@@ -72,64 +178,10 @@ function toggledGroup(group: string, groups: string[]): string[] {
   return others.length ? others : groups;
 }
 
-/** Column drawn as bars: the selected column, or the first column with times or bytes. */
-function barColumnName(table: RangeTable): string {
-  const numbers = table.columns.filter((column) => column.number);
-  return (numbers.find((column) => column.name === barColumn.value) ?? numbers.find((column) => /_ns$|^ns$|bytes/.test(column.name)) ?? numbers[0])?.name ?? "";
-}
-
-function Grid({ table, range, title }: { table: RangeTable; range: { start: number; end: number }; title: string }) {
-  const shown = table.columns.map((column, index) => ({ ...column, index })).filter((column) => !column.number || !hiddenColumns.value.has(column.name));
-  const order = table.rows.map((_, index) => index);
-  const sortIndex = table.columns.findIndex((column) => column.name === sortColumn.value);
-  if (sortIndex >= 0) {
-    const isNumber = table.columns[sortIndex]?.number;
-    order.sort((a, b) => (isNumber ? (table.numbers[b]?.[sortIndex] ?? -Infinity) - (table.numbers[a]?.[sortIndex] ?? -Infinity) : (table.rows[a]?.[sortIndex] ?? "").localeCompare(table.rows[b]?.[sortIndex] ?? "")));
-  }
-  const barIndex = table.columns.findIndex((column) => column.name === barColumnName(table));
-  const largest = Math.max(...table.numbers.map((row) => Math.abs(row[barIndex] ?? 0)), 1e-9);
-  const text = () => [shown.map((column) => column.title), ...order.map((row) => shown.map((column) => table.rows[row]?.[column.index] ?? ""))];
-  const show = (row: number) => {
-    const span = table.spans[row];
-    if (!span) return;
-    const [start, end] = span;
-    markedRange.value = { start, end };
-    goTo({ start: start - (end - start) * 0.3, end: end + (end - start) * 0.3 });
-  };
-  return (
-    <figure class="table">
-      <figcaption>
-        {title}, {duration(range.start)} to {duration(range.end)} ({duration(range.end - range.start)}){table.of > table.rows.length ? `: first ${table.rows.length} of ${table.of}` : ""}
-        {table.omitted && <small>{table.omitted}</small>}
-        <CopyButtons rows={text} />
-      </figcaption>
-      <table class="grid">
-        <thead>
-          <tr>
-            {shown.map((column) => (
-              <th scope="col" class={column.number ? "number" : ""} aria-sort={sortColumn.value === column.name ? (column.number ? "descending" : "ascending") : "none"}>
-                <button type="button" class="link" onClick={() => (sortColumn.value = sortColumn.value === column.name ? "" : column.name)}>{column.title}</button>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {order.map((row) => (
-            <tr>
-              {shown.map((column, position) => {
-                const cell = table.rows[row]?.[column.index] ?? "";
-                const share = column.index === barIndex ? Math.abs(table.numbers[row]?.[column.index] ?? 0) / largest : 0;
-                return (
-                  <td class={column.number ? "number" : ""}>
-                    {share > 0 && <i class="amount" style={{ width: `${share * 100}%` }} />}
-                    {position === 0 && table.spans[row] ? <button type="button" class="link" onClick={() => show(row)}>{cell}</button> : <span>{cell}</span>}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </figure>
-  );
+/** Sorts by a column: first from large to small, or from A to Z, then the other way, then as received. */
+export function sortBy(name: string, isNumber: boolean): void {
+  const first = !isNumber;
+  if (sortColumn.value !== name) [sortColumn.value, sortsAscending.value] = [name, first];
+  else if (sortsAscending.value === first) sortsAscending.value = !first;
+  else [sortColumn.value, sortsAscending.value] = ["", false];
 }

@@ -12,23 +12,48 @@ export const tableText = (rows: string[][], markdown: boolean) => {
   return [head, `|${" --- |".repeat(rows[0]?.length ?? 0)}`, ...body].join("\n");
 };
 
-export function CopyButtons({ rows }: { rows: () => string[][] }) {
+/** Buttons that copy rows as shown; with `raw`, also as numbers in their base units. */
+export function CopyButtons({ rows, raw }: { rows: () => string[][]; raw?: () => string[][] }) {
   const [status, setStatus] = useState("");
-  const copy = (markdown: boolean) => {
-    void navigator.clipboard
-      .writeText(tableText(rows(), markdown))
-      .then(() => setStatus("Copied."), () => setStatus("The browser blocked clipboard access."));
+  const copy = (content: string[][], markdown: boolean) => {
+    void navigator.clipboard.writeText(tableText(content, markdown)).then(
+      () => setStatus("Copied."),
+      () => setStatus("The browser blocked clipboard access."),
+    );
   };
   return (
     <>
-      <button type="button" onClick={() => copy(false)}>Copy TSV</button>
-      <button type="button" onClick={() => copy(true)}>Copy Markdown</button>
+      <button type="button" onClick={() => copy(rows(), false)}>
+        Copy TSV
+      </button>
+      <button type="button" onClick={() => copy(rows(), true)}>
+        Copy Markdown
+      </button>
+      {raw && (
+        <button
+          type="button"
+          title="Times in ns, sizes in bytes, names of columns as in CSV"
+          onClick={() => copy(raw(), false)}
+        >
+          Copy numbers
+        </button>
+      )}
       <span role="status">{status}</span>
     </>
   );
 }
 
-export function Table({ title, head, rows, onSelect }: { title: ComponentChildren; head: string[]; rows: string[][]; onSelect?: (index: number) => void }) {
+export function Table({
+  title,
+  head,
+  rows,
+  onSelect,
+}: {
+  title: ComponentChildren;
+  head: string[];
+  rows: string[][];
+  onSelect?: (index: number) => void;
+}) {
   return (
     <figure class="table">
       <figcaption>
@@ -37,14 +62,22 @@ export function Table({ title, head, rows, onSelect }: { title: ComponentChildre
       </figcaption>
       <table>
         <thead>
-          <tr>{head.map((cell) => <th scope="col">{cell}</th>)}</tr>
+          <tr>
+            {head.map((cell) => (
+              <th scope="col">{cell}</th>
+            ))}
+          </tr>
         </thead>
         <tbody>
           {rows.map((row, index) => (
             <tr>
               {row.map((cell, column) =>
                 column === 0 && onSelect ? (
-                  <td><button type="button" class="link" onClick={() => onSelect(index)}>{cell}</button></td>
+                  <td>
+                    <button type="button" class="link" onClick={() => onSelect(index)}>
+                      {cell}
+                    </button>
+                  </td>
                 ) : (
                   <td>{cell}</td>
                 ),

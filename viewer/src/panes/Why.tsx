@@ -3,15 +3,28 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Step, Steps } from "../data";
 import { fetchSteps } from "../source";
-import { goTo, markedRange, phaseAt, page, recording, selectedRange, selection, showEvents, stepTone, toneTitle, view, type Range } from "../state";
+import {
+  goTo,
+  markedRange,
+  phaseAt,
+  page,
+  recording,
+  selectedRange,
+  selection,
+  showEvents,
+  stepTone,
+  toneTitle,
+  view,
+  type Range,
+} from "../state";
 import { CopyButtons } from "./Table";
 import { duration } from "../time";
-
 
 /** Range of the listed steps: for a selected step, the surrounding steps are included. */
 function pathRange(): Range {
   const chosen = selection.value;
-  const track = chosen?.kind === "slice" ? recording.value?.tracks.find((candidate) => candidate.id === chosen.track) : undefined;
+  const track =
+    chosen?.kind === "slice" ? recording.value?.tracks.find((candidate) => candidate.id === chosen.track) : undefined;
   const range = selectedRange() ?? view.value;
   if (chosen?.kind === "phase") return range;
   if (track?.group !== "critical_path") return range;
@@ -26,7 +39,10 @@ export function Why() {
   useEffect(() => {
     let current = true;
     const timer = setTimeout(() => {
-      fetchSteps(range).then((answer) => current && setSteps(answer), () => current && setSteps(null));
+      fetchSteps(range).then(
+        (answer) => current && setSteps(answer),
+        () => current && setSteps(null),
+      );
     }, 60);
     return () => {
       current = false;
@@ -34,36 +50,83 @@ export function Why() {
     };
   }, [range.start, range.end, recording.value]);
   const chosen = selection.value;
-  const isChosen = (step: Step) => chosen?.kind === "slice" && chosen.start < step.end_ns && chosen.end > step.start_ns && Math.min(chosen.end, step.end_ns) - Math.max(chosen.start, step.start_ns) > 0;
+  const isChosen = (step: Step) =>
+    chosen?.kind === "slice" &&
+    chosen.start < step.end_ns &&
+    chosen.end > step.start_ns &&
+    Math.min(chosen.end, step.end_ns) - Math.max(chosen.start, step.start_ns) > 0;
   useEffect(() => {
     document.querySelector(".chain [aria-current='true']")?.scrollIntoView({ block: "nearest" });
   }, [steps, chosen]);
   if (!steps) return <p class="hint">Loading…</p>;
   if (steps.steps.length === 0) {
-    return <p>No critical path in this range: it is not part of a phase with a critical path, or context switches and ready-thread events were not recorded.</p>;
+    return (
+      <p>
+        No critical path in this range: it is not part of a phase with a critical path, or context switches and
+        ready-thread events were not recorded.
+      </p>
+    );
   }
   const phase = phaseAt(range);
   return (
     <div>
-      <p class="hint">
+      <p class="hint wide">
         Critical path{phase ? ` to the end of ${phase.title}` : ""}, {duration(range.start)} to {duration(range.end)}
-        {steps.omitted ? `; ${steps.omitted} shorter steps not listed` : ""}.{page.value.served ? "" : " This file contains the longest steps of each phase."}{" "}
-        <CopyButtons rows={() => [["Start", "Duration", "Kind", "Step", "Certainty"], ...steps.steps.map((step) => [duration(step.start_ns), duration(step.end_ns - step.start_ns), step.kind.replace("_", " "), step.sentence, step.certainty])]} />
+        {steps.omitted ? `; ${steps.omitted} shorter steps not listed` : ""}.
+        {page.value.served ? "" : " This file contains the longest steps of each phase."}{" "}
+        <CopyButtons
+          rows={() => [
+            ["Start", "Duration", "Kind", "Step", "Certainty"],
+            ...steps.steps.map((step) => [
+              duration(step.start_ns),
+              duration(step.end_ns - step.start_ns),
+              step.kind.replace("_", " "),
+              step.sentence,
+              step.certainty,
+            ]),
+          ]}
+        />
       </p>
       <ol class="chain">
         {steps.steps.map((step) => (
           <li aria-current={isChosen(step)}>
             <span class="when">{duration(step.start_ns)}</span>
             <b>{duration(step.end_ns - step.start_ns)}</b>
-            <span class={`kind tone${stepTone(step.kind)}`} title={toneTitle(stepTone(step.kind))}>{step.kind.replace("_", " ")}</span>
-            <button type="button" class="link" onClick={() => show(step)}>{step.sentence}</button>
-            <span class="hint">{step.certainty === "missing" ? " unknown" : step.certainty === "inferred" ? " inferred" : ""}</span>
-            {page.value.served && <button type="button" class="evidence" onClick={() => showEvents({ start: step.start_ns, end: step.end_ns + 1 })}>events</button>}
-            <button type="button" class="evidence" aria-expanded={open === step} onClick={() => setOpen(open === step ? null : step)}>evidence</button>
+            <span class={`kind tone${stepTone(step.kind)}`} title={toneTitle(stepTone(step.kind))}>
+              {step.kind.replace("_", " ")}
+            </span>
+            <button type="button" class="link" onClick={() => show(step)}>
+              {step.sentence}
+            </button>
+            <span class="hint">
+              {step.certainty === "missing" ? " unknown" : step.certainty === "inferred" ? " inferred" : ""}
+            </span>
+            {page.value.served && (
+              <button
+                type="button"
+                class="evidence"
+                onClick={() => showEvents({ start: step.start_ns, end: step.end_ns + 1 })}
+              >
+                events
+              </button>
+            )}
+            <button
+              type="button"
+              class="evidence"
+              aria-expanded={open === step}
+              onClick={() => setOpen(open === step ? null : step)}
+            >
+              evidence
+            </button>
             {open === step && (
               <div class="raw">
-                {step.more.map((line) => <code>{line}</code>)}
-                <span>Events: <code>{`onoff events ${quoted(recording.value?.name ?? "FILE")} --range ${Math.floor(step.start_ns)}ns ${Math.ceil(step.end_ns) + 1}ns`}</code></span>
+                {step.more.map((line) => (
+                  <code>{line}</code>
+                ))}
+                <span>
+                  Events:{" "}
+                  <code>{`onoff events ${quoted(recording.value?.name ?? "FILE")} --range ${Math.floor(step.start_ns)}ns ${Math.ceil(step.end_ns) + 1}ns`}</code>
+                </span>
               </div>
             )}
           </li>

@@ -4,15 +4,19 @@
 
 #![forbid(unsafe_code)]
 
+pub mod axis;
 pub mod path_tracks;
+pub mod process_tracks;
 pub mod request_tracks;
 pub mod slices;
+pub mod stacked;
 pub mod tracks;
 pub mod utilization;
 
 use serde::Serialize;
 
 use slices::{DrawnSlices, SliceLane};
+use stacked::{DrawnStacked, StackedLane};
 use utilization::{DrawnUtilization, UtilizationLane};
 
 /// Group of a track. Groups are shown in this order.
@@ -55,6 +59,8 @@ pub enum Lane {
     Slices(SliceLane),
     /// A utilization over time.
     Utilization(UtilizationLane),
+    /// A utilization over time, by subject.
+    Stacked(StackedLane),
 }
 
 /// A track.
@@ -103,6 +109,8 @@ pub enum LaneKind {
     Slices,
     /// Utilization of a resource.
     Utilization,
+    /// Utilization by subject.
+    Stacked,
 }
 
 /// The drawing of a track.
@@ -114,6 +122,8 @@ pub enum DrawnLane {
     Slices(DrawnSlices),
     /// A utilization over time.
     Utilization(DrawnUtilization),
+    /// A utilization over time, by subject.
+    Stacked(DrawnStacked),
 }
 
 impl Track {
@@ -123,6 +133,7 @@ impl Track {
         match &self.lane {
             Lane::Slices(lane) => DrawnLane::Slices(lane.draw(from_ns, to_ns, pixels)),
             Lane::Utilization(lane) => DrawnLane::Utilization(lane.draw(from_ns, to_ns, pixels)),
+            Lane::Stacked(lane) => DrawnLane::Stacked(lane.draw(from_ns, to_ns, pixels)),
         }
     }
 
@@ -138,6 +149,7 @@ impl Track {
             kind: match self.lane {
                 Lane::Slices(_) => LaneKind::Slices,
                 Lane::Utilization(_) => LaneKind::Utilization,
+                Lane::Stacked(_) => LaneKind::Stacked,
             },
             rows: self.row_count(),
             total_ns: self.total_ns(),
@@ -149,7 +161,7 @@ impl Track {
     pub fn row_count(&self) -> usize {
         match &self.lane {
             Lane::Slices(lane) => lane.row_count().max(1),
-            Lane::Utilization(_) => 1,
+            Lane::Utilization(_) | Lane::Stacked(_) => 1,
         }
     }
 
@@ -159,6 +171,7 @@ impl Track {
         match &self.lane {
             Lane::Slices(lane) => lane.total_ns(),
             Lane::Utilization(lane) => lane.busy_ns(),
+            Lane::Stacked(lane) => lane.busy_ns(),
         }
     }
 }

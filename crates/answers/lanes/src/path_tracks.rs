@@ -29,12 +29,7 @@ pub fn path_tracks(paths: &[CriticalPath]) -> Vec<Track> {
     let mut slices: Vec<Vec<LaneSlice>> = names.iter().map(|_| Vec::new()).collect();
     for step in paths.iter().flat_map(|path| &path.steps) {
         if let Some(track) = indexes.get(&process_label(step)).and_then(|&index| slices.get_mut(index)) {
-            track.push(LaneSlice {
-                start_ns: step.start_ns,
-                end_ns: step.end_ns,
-                label: path_label(step),
-                tone: step_tone(step.kind),
-            });
+            track.push(path_slice(step));
         }
     }
     names
@@ -75,8 +70,15 @@ pub fn track_order(paths: &[CriticalPath]) -> (Vec<String>, HashMap<String, usiz
     (names, indexes)
 }
 
+/// Returns the interval of a step.
+#[must_use]
+pub fn path_slice(step: &PathStep) -> LaneSlice {
+    let tid = Some(step.thread.tid).filter(|&tid| tid != 0);
+    LaneSlice::new(step.start_ns, step.end_ns, path_label(step), step_tone(step.kind)).with_thread(tid)
+}
+
 /// Returns the label of a step: its thread and what it did.
-pub(super) fn path_label(step: &PathStep) -> String {
+fn path_label(step: &PathStep) -> String {
     let thread = &step.thread;
     let subject = if thread.process.is_empty() { format!("thread {}", thread.tid) } else { thread.process.clone() };
     let activity = match step.kind {

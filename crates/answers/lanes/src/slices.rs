@@ -48,11 +48,13 @@ pub enum Tone {
     Work,
     /// Failed or timed out.
     Failed,
+    /// A wait for another thread.
+    Thread,
 }
 
 impl Tone {
     /// Every tone, by number.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Present,
         Self::Container,
         Self::Load,
@@ -69,6 +71,7 @@ impl Tone {
         Self::Notified,
         Self::Work,
         Self::Failed,
+        Self::Thread,
     ];
 
     /// Returns the tone with this number; unknown if there is none.
@@ -88,13 +91,31 @@ pub struct LaneSlice {
     pub label: String,
     /// Tone.
     pub tone: Tone,
+    /// Thread whose waits explain the interval.
+    pub thread: Option<u32>,
+    /// Process, if the interval belongs to all of its threads.
+    pub process: Option<u32>,
 }
 
 impl LaneSlice {
-    /// Creates an interval; the end is clamped to the start.
+    /// Creates an interval without a thread; the end is clamped to the start.
     #[must_use]
     pub fn new(start_ns: i64, end_ns: i64, label: String, tone: Tone) -> Self {
-        Self { start_ns, end_ns: end_ns.max(start_ns), label, tone }
+        Self { start_ns, end_ns: end_ns.max(start_ns), label, tone, thread: None, process: None }
+    }
+
+    /// Sets the thread whose waits explain the interval.
+    #[must_use]
+    pub const fn with_thread(mut self, tid: Option<u32>) -> Self {
+        self.thread = tid;
+        self
+    }
+
+    /// Sets the process of the interval.
+    #[must_use]
+    pub const fn with_process(mut self, pid: Option<u32>) -> Self {
+        self.process = pid;
+        self
     }
 }
 
@@ -112,6 +133,10 @@ pub struct DrawnRow {
     pub tone: Vec<u8>,
     /// Number of intervals in the entry.
     pub count: Vec<u32>,
+    /// Thread of the longest interval, 0 for none. Empty if no interval of the row has one.
+    pub thread: Vec<u32>,
+    /// Process of the longest interval, 0 for none. Empty if no interval of the row has one.
+    pub process: Vec<u32>,
 }
 
 /// The drawing of a lane of slices.
@@ -135,6 +160,10 @@ struct Row {
     ends: Vec<i64>,
     labels: Vec<u32>,
     tones: Vec<u8>,
+    /// Empty if no interval has a thread.
+    threads: Vec<u32>,
+    /// Empty if no interval has a process.
+    processes: Vec<u32>,
     /// Segment tree over durations: leaves from `starts.len()`, each inner node is the index of its longer child.
     longest: Vec<u32>,
 }
@@ -150,6 +179,11 @@ impl Row {
     }
 
     fn build_index(&mut self) {
+        for ids in [&mut self.threads, &mut self.processes] {
+            if ids.iter().all(|&id| id == 0) {
+                *ids = Vec::new();
+            }
+        }
         let count = self.starts.len();
         self.longest = vec![0; count * 2];
         for leaf in 0..count {
@@ -265,6 +299,8 @@ impl SliceLane {
             row.ends.push(end_ns);
             row.labels.push(label);
             row.tones.push(slice.tone as u8);
+            row.threads.push(slice.thread.unwrap_or(0));
+            row.processes.push(slice.process.unwrap_or(0));
         }
         lane.rows.iter_mut().for_each(Row::build_index);
         lane
@@ -322,6 +358,8 @@ impl SliceLane {
                 entries.label.push(local);
                 entries.tone.push(row.tones[entry.longest]);
                 entries.count.push(u32::try_from(entry.last + 1 - entry.first).unwrap_or(u32::MAX));
+                entries.thread.extend(row.threads.get(entry.longest));
+                entries.process.extend(row.processes.get(entry.longest));
             });
             drawn.rows.push(entries);
         }
@@ -334,7 +372,7 @@ mod tests {
     use super::*;
 
     fn slice(start_ns: i64, end_ns: i64, label: &str) -> LaneSlice {
-        LaneSlice { start_ns, end_ns, label: label.to_owned(), tone: Tone::Work }
+        LaneSlice::new(start_ns, end_ns, label.to_owned(), Tone::Work)
     }
 
     /// Reproducible pseudo-random numbers.

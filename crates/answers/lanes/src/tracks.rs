@@ -6,11 +6,14 @@ use onoff_blame::waits::CriticalPath;
 use onoff_evidence::Interval;
 use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, StringId, TableName, TableSet, Trace};
 use onoff_usage::cpu::{self, CpuSource, grid};
+use onoff_usage::owners::{IDLE, Owner, Owners, file_name};
 use onoff_usage::storage::utilization::utilization;
 use onoff_usage::units::Unit;
 
-use super::path_tracks::{path_label, path_tracks, step_tone};
+use super::axis::axis_end_ns;
+use super::path_tracks::{path_slice, path_tracks};
 use super::slices::{LaneSlice, SliceLane, Tone};
+use super::stacked::StackedLane;
 use super::utilization::UtilizationLane;
 use super::{Lane, Track, TrackGroup};
 
@@ -37,60 +40,118 @@ pub const TABLES: TableSet = TableSet::from_names(&[
 /// Number of buckets per strip: a screen of 1,600 pixels can zoom in to an eighth of the recording at full resolution.
 const BUCKETS: i64 = 12_800;
 
+/// Section of the tracks of single processors, which are details of the track of all processors.
+pub const SINGLE_PROCESSORS: &str = "single";
+/// Number of processes with a separate color in the track of all processors.
+const MAX_SERIES: usize = 5;
+
 /// Builds all tracks of `trace`, by group, with the critical `paths` of its phases and the waits of the `units` of its
 /// transitions.
 #[must_use]
 pub fn tracks(trace: &Trace, paths: &[CriticalPath], units: &[Unit]) -> Vec<Track> {
-    let mut tracks = processors(trace);
-    tracks.extend(disks(trace));
+    let end_ns = axis_end_ns(trace);
+    let mut tracks = processors(trace, end_ns);
+    tracks.extend(disks(trace, end_ns));
     tracks.extend(critical_path(paths));
     tracks.extend(path_tracks(paths));
-    tracks.extend(devices(trace));
-    tracks.extend(services(trace, units));
-    for lanes in [session(trace), notifications(trace), power(trace), processes(trace)] {
-        tracks.extend(lanes);
+    tracks.extend(devices(trace, end_ns));
+    tracks.extend(services(trace, end_ns, units));
+    for build in [session, notifications, power, processes] {
+        tracks.extend(build(trace, end_ns));
     }
     tracks.extend(log(trace));
     tracks
 }
 
-fn bucket_ns(trace: &Trace) -> i64 {
-    (trace.duration_ns / BUCKETS).max(10_000)
+fn bucket_ns(end_ns: i64) -> i64 {
+    (end_ns / BUCKETS).max(10_000)
 }
 
-fn processors(trace: &Trace) -> Vec<Track> {
+fn processors(trace: &Trace, end_ns: i64) -> Vec<Track> {
     let source = cpu::source(trace);
-    if source == CpuSource::None || trace.duration_ns <= 0 {
+    if source == CpuSource::None || end_ns <= 0 {
         return Vec::new();
     }
-    let bucket_ns = bucket_ns(trace);
-    let Some(cuts) = grid::interval_bounds(0, trace.duration_ns, bucket_ns) else { return Vec::new() };
+    let bucket_ns = bucket_ns(end_ns);
+    let Some(cuts) = grid::interval_bounds(0, end_ns, bucket_ns) else { return Vec::new() };
     let grid = grid::grid(trace, &cuts, source, false);
     let note = match source {
         CpuSource::Samples => "from profile samples",
         CpuSource::ContextSwitches | CpuSource::None => "from context switches",
     };
-    (0..grid.processors as usize)
-        .map(|processor| {
-            let processor_ns = |sums: &[i64]| sums.get(processor).copied().unwrap_or(0);
-            let busy = (0..grid.intervals.len())
-                .map(|index| (processor_ns(grid.busy(index)), processor_ns(grid.low_priority_busy(index))));
-            Track {
-                group: TrackGroup::Processors,
-                section: String::new(),
-                name: format!("Processor {processor}"),
-                note: note.to_owned(),
-                lane: Lane::Utilization(UtilizationLane::new(0, bucket_ns, busy)),
-            }
-        })
-        .collect()
+    let is_single = grid.processors == 1;
+    let singles = (0..grid.processors as usize).map(|processor| {
+        let processor_ns = |sums: &[i64]| sums.get(processor).copied().unwrap_or(0);
+        let busy = (0..grid.intervals.len())
+            .map(|index| (processor_ns(grid.busy(index)), processor_ns(grid.low_priority_busy(index))));
+        Track {
+            group: TrackGroup::Processors,
+            section: if is_single { String::new() } else { SINGLE_PROCESSORS.to_owned() },
+            name: format!("Processor {processor}"),
+            note: note.to_owned(),
+            lane: Lane::Utilization(UtilizationLane::new(0, bucket_ns, busy)),
+        }
+    });
+    let stacked = Track {
+        group: TrackGroup::Processors,
+        section: String::new(),
+        name: if is_single { "CPU by process".to_owned() } else { format!("All {} processors", grid.processors) },
+        note: format!("share of CPU time by process, {note}"),
+        lane: Lane::Stacked(by_process(trace, &cuts, (bucket_ns, grid.processors))),
+    };
+    std::iter::once(stacked).chain(singles).collect()
 }
 
-fn disks(trace: &Trace) -> Vec<Track> {
-    if trace.disk_ios.is_empty() || trace.duration_ns <= 0 {
+/// Returns the CPU time of the processes that used most, and of all others together, as shares of `processors`.
+fn by_process(trace: &Trace, cuts: &[i64], (bucket_ns, processors): (i64, u32)) -> StackedLane {
+    let mut owners = Owners::from_trace(trace);
+    let mut totals: HashMap<u32, i64> = HashMap::new();
+    let mut busy: HashMap<(usize, u32), i64> = HashMap::new();
+    cpu::charge(trace, &mut owners, cuts, |run| {
+        if run.owner != IDLE {
+            let sum = totals.entry(run.owner).or_default();
+            *sum = sum.saturating_add(run.ns);
+            let sum = busy.entry((run.interval, run.owner)).or_default();
+            *sum = sum.saturating_add(run.ns);
+        }
+    });
+    let mut heaviest: Vec<(u32, i64)> = totals.into_iter().collect();
+    heaviest.sort_by_key(|&(owner, ns)| (std::cmp::Reverse(ns), owner));
+    let remaining = heaviest.len().saturating_sub(MAX_SERIES);
+    heaviest.truncate(MAX_SERIES);
+    let mut names: Vec<String> = heaviest
+        .iter()
+        .map(|&(owner, _)| match owners.list().get(owner as usize) {
+            Some(Owner { pid, image }) => match (file_name(trace.text(*image)), pid) {
+                ("", Some(pid)) => format!("process {pid}"),
+                (image, Some(pid)) => format!("{image} ({pid})"),
+                (_, None) => "unknown process".to_owned(),
+            },
+            None => "unknown process".to_owned(),
+        })
+        .collect();
+    if remaining > 0 {
+        names.push(format!("{remaining} other process{}", if remaining == 1 { "" } else { "es" }));
+    }
+    let mut buckets: Vec<Vec<i64>> = vec![vec![0; cuts.len().saturating_sub(1)]; names.len()];
+    for ((interval, owner), ns) in busy {
+        let series = heaviest.iter().position(|&(heavy, _)| heavy == owner).unwrap_or(MAX_SERIES);
+        if let Some(sum) = buckets.get_mut(series).and_then(|series| series.get_mut(interval)) {
+            *sum = sum.saturating_add(ns);
+        }
+    }
+    let capacity = i64::from(processors.max(1));
+    let series = names.into_iter().zip(buckets).map(|(name, buckets)| {
+        (name, UtilizationLane::new(0, bucket_ns, buckets.into_iter().map(|ns| (ns / capacity, 0))))
+    });
+    StackedLane::new(series.collect())
+}
+
+fn disks(trace: &Trace, end_ns: i64) -> Vec<Track> {
+    if trace.disk_ios.is_empty() || end_ns <= 0 {
         return Vec::new();
     }
-    let disk_usage = utilization(trace, Interval::new(0, trace.duration_ns), bucket_ns(trace));
+    let disk_usage = utilization(trace, Interval::new(0, end_ns), bucket_ns(end_ns));
     let bucket_ns = disk_usage.intervals.first().map_or(1, |interval| interval.range.duration_ns());
     (0..disk_usage.disks.len())
         .map(|index| {
@@ -144,12 +205,7 @@ impl TrackBuilder {
 fn critical_path(paths: &[CriticalPath]) -> Vec<Track> {
     let mut builder = TrackBuilder::default();
     for path in paths {
-        let slices = path.steps.iter().map(|step| LaneSlice {
-            start_ns: step.start_ns,
-            end_ns: step.end_ns,
-            label: path_label(step),
-            tone: step_tone(step.kind),
-        });
+        let slices = path.steps.iter().map(path_slice);
         builder.add("", "Critical path", "steps on the critical path of each phase", slices);
     }
     builder.into_tracks(TrackGroup::CriticalPath)
@@ -164,10 +220,10 @@ fn bus(instance: &str) -> &str {
         .unwrap_or_default()
 }
 
-fn devices(trace: &Trace) -> Vec<Track> {
+fn devices(trace: &Trace, axis_end_ns: i64) -> Vec<Track> {
     let mut builder = TrackBuilder::default();
     for row in trace.device_operations.iter() {
-        let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
+        let end_ns = row.end_ns.unwrap_or(axis_end_ns);
         let [device, driver] = [row.device, row.driver].map(|id| trace.text(id));
         let description =
             [row.friendly_name, row.description].map(|id| trace.text(id)).into_iter().find(|text| !text.is_empty());
@@ -185,9 +241,9 @@ fn devices(trace: &Trace) -> Vec<Track> {
         };
         let returned_ns = row.pend_ns.unwrap_or(end_ns).clamp(row.start_ns, end_ns.max(row.start_ns));
         let blocked_slice =
-            LaneSlice { start_ns: row.start_ns, end_ns: returned_ns, label: label.clone(), tone: Tone::Blocked };
+            LaneSlice::new(row.start_ns, returned_ns, label.clone(), Tone::Blocked).with_thread(row.tid);
         let pended_slice =
-            LaneSlice { start_ns: returned_ns, end_ns, label: format!("{label} (pended)"), tone: Tone::Pended };
+            LaneSlice::new(returned_ns, end_ns, format!("{label} (pended)"), Tone::Pended).with_thread(row.end_tid);
         builder.add(
             section,
             name,
@@ -198,11 +254,11 @@ fn devices(trace: &Trace) -> Vec<Track> {
     builder.into_tracks(TrackGroup::Devices)
 }
 
-fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
+fn services(trace: &Trace, axis_end_ns: i64, units: &[Unit]) -> Vec<Track> {
     let mut builder = TrackBuilder::default();
     for row in trace.service_transitions.iter() {
         let name = trace.text(row.service);
-        let end_ns = row.end_ns.unwrap_or(trace.duration_ns).max(row.start_ns);
+        let end_ns = row.end_ns.unwrap_or(axis_end_ns).max(row.start_ns);
         let has_failed = row.outcome == ServiceOutcome::Failed;
         let mut slices = Vec::new();
         if row.kind == ServiceChange::Start {
@@ -214,12 +270,18 @@ fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
                 (load_ns, end_ns, if has_failed { Tone::Failed } else { Tone::Initialize }, "start"),
             ] {
                 if start_ns < end_ns {
-                    slices.push(LaneSlice { start_ns, end_ns, label: format!("{name}: {part}"), tone });
+                    slices.push(
+                        LaneSlice::new(start_ns, end_ns, format!("{name}: {part}"), tone)
+                            .with_thread(row.main_tid)
+                            .with_process(row.container_pid),
+                    );
                 }
             }
         } else {
             let tone = if has_failed { Tone::Failed } else { Tone::Initialize };
-            slices.push(LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: stop"), tone });
+            slices.push(
+                LaneSlice::new(row.start_ns, end_ns, format!("{name}: stop"), tone).with_process(row.container_pid),
+            );
         }
         builder.add(trace.text(row.group), name, trace.text(row.container), slices);
     }
@@ -228,26 +290,26 @@ fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
         let Some(wait) = unit.waited_for.as_ref().filter(|wait| wait.time_ns < unit.start_ns) else { continue };
         let awaited = if wait.name.is_empty() { "the service manager" } else { wait.name.as_str() };
         let label = format!("{} could start: {awaited} was ready", unit.name);
-        let slice = LaneSlice { start_ns: wait.time_ns, end_ns: unit.start_ns, label, tone: Tone::Service };
+        let slice = LaneSlice::new(wait.time_ns, unit.start_ns, label, Tone::Service);
         builder.add(&unit.group, &unit.name, &unit.command, [slice]);
     }
     builder.into_tracks(TrackGroup::Services)
 }
 
-fn session(trace: &Trace) -> Vec<Track> {
+fn session(trace: &Trace, axis_end_ns: i64) -> Vec<Track> {
     let mut builder = TrackBuilder::default();
     for row in trace.activities.iter() {
         let [name, detail] = [row.name, row.detail].map(|id| trace.text(id));
         let kind = row.kind.as_str().replace('_', " ");
         let name = if name.is_empty() { kind.as_str() } else { name };
         let label = if detail.is_empty() { name.to_owned() } else { format!("{name} ({detail})") };
-        let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
-        builder.add("", &kind, "", [LaneSlice { start_ns: row.start_ns, end_ns, label, tone: Tone::Work }]);
+        let end_ns = row.end_ns.unwrap_or(axis_end_ns);
+        builder.add("", &kind, "", [LaneSlice::new(row.start_ns, end_ns, label, Tone::Work).with_thread(row.tid)]);
     }
     builder.into_tracks(TrackGroup::Session)
 }
 
-fn notifications(trace: &Trace) -> Vec<Track> {
+fn notifications(trace: &Trace, axis_end_ns: i64) -> Vec<Track> {
     let mut builder = TrackBuilder::default();
     for row in trace.notifications.iter() {
         let name = trace.text(row.name);
@@ -256,42 +318,46 @@ fn notifications(trace: &Trace) -> Vec<Track> {
             _ => name.to_owned(),
         };
         let kind = row.kind.as_str().replace('_', " ");
-        let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
+        let end_ns = row.end_ns.unwrap_or(axis_end_ns);
         builder.add(
             &kind,
             &name,
             "",
-            [LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: {kind}"), tone: Tone::Notified }],
+            [LaneSlice::new(row.start_ns, end_ns, format!("{name}: {kind}"), Tone::Notified)
+                .with_thread(row.tid)
+                .with_process(row.pid)],
         );
     }
     builder.into_tracks(TrackGroup::Notifications)
 }
 
-fn power(trace: &Trace) -> Vec<Track> {
+fn power(trace: &Trace, axis_end_ns: i64) -> Vec<Track> {
     let mut builder = TrackBuilder::default();
     for row in trace.power_requests.iter().filter(|row| !row.kind.is_runtime()) {
         let [device, driver] = [row.device, row.driver].map(|id| trace.text(id));
         let label = format!("{} {driver} {}", row.kind.as_str().replace('_', " "), trace.text(row.message));
         let tone = if row.status.is_some_and(|status| status >= 0x8000_0000) { Tone::Failed } else { Tone::Work };
-        let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
+        let end_ns = row.end_ns.unwrap_or(axis_end_ns);
         let name = if device.is_empty() { driver } else { device };
-        builder.add(bus(device), name, driver, [LaneSlice { start_ns: row.start_ns, end_ns, label, tone }]);
+        builder.add(
+            bus(device),
+            name,
+            driver,
+            [LaneSlice::new(row.start_ns, end_ns, label, tone).with_thread(row.tid)],
+        );
     }
     builder.into_tracks(TrackGroup::Power)
 }
 
-fn processes(trace: &Trace) -> Vec<Track> {
+fn processes(trace: &Trace, axis_end_ns: i64) -> Vec<Track> {
     let mut builder = TrackBuilder::default();
     for row in trace.processes.iter() {
         let image = trace.text(row.image);
         let name = if image.is_empty() { format!("process {}", row.pid) } else { format!("{image} ({})", row.pid) };
         let section = row.session.map(|session| format!("session {session}")).unwrap_or_default();
-        let slice = LaneSlice {
-            start_ns: row.start_ns.unwrap_or(0),
-            end_ns: row.end_ns.unwrap_or(trace.duration_ns),
-            label: name.clone(),
-            tone: Tone::Present,
-        };
+        let slice =
+            LaneSlice::new(row.start_ns.unwrap_or(0), row.end_ns.unwrap_or(axis_end_ns), name.clone(), Tone::Present)
+                .with_process(Some(row.pid));
         builder.add(&section, &name, trace.text(row.command_line), [slice]);
     }
     builder.into_tracks(TrackGroup::Processes)
@@ -306,7 +372,7 @@ fn log(trace: &Trace) -> Vec<Track> {
             "",
             "Milestones",
             "",
-            [LaneSlice { start_ns: row.time_ns, end_ns: row.time_ns, label, tone: Tone::Work }],
+            [LaneSlice::new(row.time_ns, row.time_ns, label, Tone::Work).with_thread(row.tid)],
         );
     }
     let mut tracks = builder.into_tracks(TrackGroup::Log);
@@ -355,7 +421,7 @@ fn event_tracks(trace: &Trace) -> Vec<Track> {
             (task, _, text) => format!("{task}: {text}"),
         };
         let label: String = name.chars().take(MAX_LABEL_CHARS).collect();
-        let slice = LaneSlice { start_ns: event.time_ns, end_ns: event.time_ns, label, tone: Tone::Work };
+        let slice = LaneSlice::new(event.time_ns, event.time_ns, label, Tone::Work).with_thread(event.tid);
         if let Some(list) = indexes.get(&event.provider).and_then(|&index| slices.get_mut(index)) {
             list.push(slice);
         }

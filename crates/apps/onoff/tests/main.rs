@@ -201,6 +201,7 @@ fn lane_fits_pixels_and_counts_rest() {
                 slices.rows.iter().flat_map(|row| &row.count).map(|&count| u64::from(count)).sum::<u64>()
             }
             DrawnLane::Utilization(shares) => shares.busy.len() as u64,
+            DrawnLane::Stacked(shares) => shares.series.iter().map(|series| series.busy.len() as u64).sum(),
         };
         let total = count(&lanes.draw(track.id, 0, trace.duration_ns, PIXELS).unwrap());
         // Each half has at most as many entries as the whole, and the two halves together have at least as many.

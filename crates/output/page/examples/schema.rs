@@ -7,6 +7,7 @@ use std::io::{Write, stdout};
 
 use onoff_page::page::Page;
 use onoff_page::table::PageTable;
+use onoff_page::waits::{PageRows, PageWaits};
 use onoff_sections::json::document::{DocumentHeader, SCHEMA_VERSION, schemas};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -30,12 +31,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect();
     let page = generator.subschema_for::<Page>();
     let table = generator.subschema_for::<PageTable>();
+    let (waits, rows) = (generator.subschema_for::<PageWaits>(), generator.subschema_for::<PageRows>());
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": format!("onoff, version {SCHEMA_VERSION} of the contract"),
         "oneOf": documents.keys().map(|name| json!({ "$ref": format!("#/documents/{name}") })).collect::<Vec<Value>>(),
         "documents": documents,
-        "page": { "content": page, "table": table },
+        "page": { "content": page, "table": table, "waits": waits, "rows": rows },
         "$defs": generator.take_definitions(true),
     });
     let mut out = stdout().lock();

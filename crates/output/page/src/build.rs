@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use onoff_blame::account::{self, AccountBuilder, PhaseAccount};
-use onoff_blame::waits::{CriticalPath, PathOptions, PathStep, StepKind, TransitionPhase, Waits, phases};
+use onoff_blame::account::{self, AccountBuilder, PhaseAccount, silent_intervals};
+use onoff_blame::waits::{CriticalPath, PathOptions, PathStep, StepKind, TransitionPhase, Waits, driver_name, phases};
 use onoff_evidence::recording::summarize;
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
+use onoff_findings::finding::{FindingSubject, FindingSubjectKind};
+use onoff_lanes::axis::axis_end_ns;
 use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_lanes::tracks::{self, tracks};
 use onoff_lanes::{Lane, Track, TrackGroup};
+use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account as account_text;
 use onoff_trace::{TableSet, Trace};
 use onoff_transitions::TransitionOptions;
@@ -17,10 +20,10 @@ use onoff_transitions::boot::BootOptions;
 use onoff_usage::units::Unit;
 
 use crate::events::EventReader;
-use crate::page::{PageMissing, PageRecording, PageTransition, loss_list};
+use crate::page::{PageFold, PageGap, PageMissing, PageRecording, PageTransition, loss_list};
 use crate::path::{self, Arrow};
 use crate::track::track_list;
-use crate::{ranges, transitions, what_if};
+use crate::{ranges, shades, transitions, what_if};
 
 /// Tables that a page requires.
 pub const TABLES: TableSet = tracks::TABLES.union(onoff_findings::TABLES).union(ranges::TABLES);
@@ -95,7 +98,7 @@ impl LoadedRecording {
             ));
         }
         let has_several = |kind| shown_transitions.iter().filter(|transition| transition.kind == kind).count() > 1;
-        let transitions: Vec<PageTransition> = shown_transitions
+        let mut transitions: Vec<PageTransition> = shown_transitions
             .iter()
             .map(|transition| {
                 let has_siblings = has_several(transition.kind);
@@ -114,8 +117,14 @@ impl LoadedRecording {
             tracks.insert(position, track);
         }
         let arrows = path::arrows(&paths, &tracks);
+        let axis_end_ns = axis_end_ns(&trace);
+        for transition in &mut transitions {
+            finish(transition, &tracks, axis_end_ns);
+        }
         let start_ns = transitions.iter().map(|transition| transition.start_ns).fold(trace.start_ns, i64::min);
-        let end_ns = transitions.iter().map(|transition| transition.end_ns).fold(trace.duration_ns, i64::max);
+        let end_ns = transitions.iter().map(|transition| transition.end_ns).fold(axis_end_ns, i64::max);
+        let folds: Vec<PageFold> =
+            shown_transitions.iter().filter_map(|transition| transitions::fold(transition)).collect();
         let recording = PageRecording {
             name,
             machine: onoff_report::text::machine::machine(&summary, None),
@@ -123,7 +132,10 @@ impl LoadedRecording {
             duration_ns: end_ns.saturating_sub(start_ns),
             first: best_recorded(&transitions, &paths),
             transitions,
-            folds: shown_transitions.iter().filter_map(|transition| transitions::fold(transition)).collect(),
+            beyond_axis: beyond_axis(&trace, axis_end_ns),
+            gaps: gaps(&trace, &folds),
+            subjects: ranges::recorded_subjects(&trace, &paths),
+            folds,
             tracks: track_list(&tracks),
             losses: loss_list(&trace.losses),
             missing: missing(&diagnosis),
@@ -148,6 +160,74 @@ impl LoadedRecording {
                 .collect();
         }
     }
+}
+
+/// Shortens a transition to the axis, and finds the colors of its phases and the tracks of its findings.
+fn finish(transition: &mut PageTransition, tracks: &[Track], axis_end_ns: i64) {
+    let axis_end_ns = axis_end_ns.max(transition.start_ns);
+    for phase in transition.phases.iter_mut().filter(|phase| phase.is_open) {
+        phase.end_ns = phase.end_ns.min(axis_end_ns).max(phase.start_ns);
+    }
+    if transition.phases.last().is_some_and(|phase| phase.is_open) {
+        transition.end_ns = transition.end_ns.min(axis_end_ns);
+    }
+    shades::assign(&mut transition.phases);
+    for finding in &mut transition.findings {
+        finding.track = finding.subject.as_ref().and_then(|subject| track_of(subject, tracks));
+    }
+}
+
+/// Returns the track of the subject of a finding: the one with most time, if several have its name.
+fn track_of(subject: &FindingSubject, tracks: &[Track]) -> Option<u32> {
+    let groups: &[TrackGroup] = match subject.kind {
+        FindingSubjectKind::Service => &[TrackGroup::Services, TrackGroup::Processes],
+        FindingSubjectKind::Driver | FindingSubjectKind::Device => &[TrackGroup::Devices, TrackGroup::Power],
+        FindingSubjectKind::Process => &[TrackGroup::Processes, TrackGroup::Notifications],
+        FindingSubjectKind::Disk => &[TrackGroup::Disks],
+        FindingSubjectKind::Work => &[TrackGroup::Session, TrackGroup::Notifications],
+        _ => return None,
+    };
+    let name = driver_name(&subject.name);
+    if name.is_empty() {
+        return None;
+    }
+    let is_subject = |track: &Track| {
+        let matches = |text: &str| driver_name(text).eq_ignore_ascii_case(name);
+        match subject.pid {
+            Some(pid) => track.name.ends_with(&format!(" ({pid})")) && track.name.starts_with(name),
+            None => {
+                matches(&track.name)
+                    || matches(&track.note)
+                    || track.name.rsplit_once(" (").is_some_and(|(image, _)| matches(image))
+            }
+        }
+    };
+    groups.iter().find_map(|group| {
+        let candidates = tracks.iter().zip(0_u32..).filter(|(track, _)| track.group == *group && is_subject(track));
+        candidates.max_by_key(|(track, _)| track.total_ns()).map(|(_, id)| id)
+    })
+}
+
+/// Says how far the recording extends beyond the axis; empty if it does not.
+fn beyond_axis(trace: &Trace, axis_end_ns: i64) -> String {
+    if axis_end_ns >= trace.duration_ns {
+        return String::new();
+    }
+    format!(
+        "The last times of this recording are isolated: up to {} after {}, where the axis ends. Such times are usually \
+         damaged.",
+        duration(trace.duration_ns.saturating_sub(axis_end_ns)),
+        duration(axis_end_ns)
+    )
+}
+
+/// Returns where the recorder lost all events while the computer was awake.
+fn gaps(trace: &Trace, folds: &[PageFold]) -> Vec<PageGap> {
+    silent_intervals(trace)
+        .into_iter()
+        .filter(|&(start_ns, end_ns)| !folds.iter().any(|fold| fold.start_ns < end_ns && fold.end_ns > start_ns))
+        .map(|(start_ns, end_ns)| PageGap { start_ns, end_ns })
+        .collect()
 }
 
 /// Returns the index of the transition with the most time on known path steps, presumably the purpose of the recording.

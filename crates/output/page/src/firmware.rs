@@ -14,6 +14,7 @@ use onoff_report::text::quantity::counted;
 
 use crate::build::LoadedRecording;
 use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
+use crate::shades;
 use crate::track::track_list;
 use crate::transitions::explains;
 
@@ -44,7 +45,7 @@ impl LoadedRecording {
                 counted(count as u64, "fault")
             )),
         };
-        let transition = PageTransition {
+        let mut transition = PageTransition {
             kind: "firmware".to_owned(),
             title: "Firmware".to_owned(),
             headline: sentences(report),
@@ -54,6 +55,7 @@ impl LoadedRecording {
             unplaced: missing.chain(faults).collect(),
             ..PageTransition::default()
         };
+        shades::assign(&mut transition.phases);
         let tracks = tracks(report);
         let recording = PageRecording {
             name,

@@ -106,6 +106,7 @@ fn tone_name(tone: Tone) -> PageName {
         Tone::Notified => ("notified", "notified, until the response"),
         Tone::Work => ("work", "work"),
         Tone::Failed => ("failed", "failed or timed out"),
+        Tone::Thread => ("thread", "waiting for a thread"),
     };
     PageName { name, title }
 }

@@ -13,6 +13,7 @@ use onoff_report::text::quantity::{duration, size};
 
 use crate::build::LoadedRecording;
 use crate::page::{PageAccountEntry, PageFinding, PagePhase, PageRecording, PageTick, PageTransition, loss_list};
+use crate::shades;
 use crate::track::track_list;
 use crate::transitions::explains;
 
@@ -31,7 +32,11 @@ impl LoadedRecording {
             .boots
             .iter()
             .zip(1_usize..)
-            .map(|(boot, number)| transition(boot, has_several.then_some(number)))
+            .map(|(boot, number)| {
+                let mut transition = transition(boot, has_several.then_some(number));
+                shades::assign(&mut transition.phases);
+                transition
+            })
             .collect();
         let tracks: Vec<Track> = report
             .boots

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use onoff_evidence::Certainty;
+use onoff_findings::finding::FindingSubject;
 use onoff_trace::Losses;
 
 use crate::compare::PageComparison;
@@ -41,6 +42,8 @@ pub struct PageRecording {
     pub start_ns: i64,
     /// Length of the axis, ns.
     pub duration_ns: i64,
+    /// Note about isolated times after the end of the axis; empty if there are none.
+    pub beyond_axis: String,
     pub transitions: Vec<PageTransition>,
     /// Index of the transition to show first.
     pub first: usize,
@@ -49,8 +52,22 @@ pub struct PageRecording {
     pub tracks: Vec<PageTrack>,
     pub losses: Vec<PageLoss>,
     pub missing: Vec<PageMissing>,
+    /// Intervals in which the recorder lost all events.
+    pub gaps: Vec<PageGap>,
+    /// Names of the subjects of range tables that the recording has data for.
+    pub subjects: Vec<&'static str>,
     /// Pre-drawn lanes; empty if a server draws them.
     pub drawn: Vec<PageDrawn>,
+}
+
+/// An interval in which the recorder lost all events.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PageGap {
+    /// Start, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
 }
 
 /// A boot, shutdown, sleep or network boot.
@@ -79,6 +96,8 @@ pub struct PageTransition {
     pub band: Option<PageBand>,
     /// Timeouts.
     pub ticks: Vec<PageTick>,
+    /// What had begun and not ended when the recording did, by start; empty for a transition that ended.
+    pub still_running: Vec<PageTick>,
     /// Findings, most expensive first.
     pub findings: Vec<PageFinding>,
     /// The transition without each finding that has a prediction, and without all of them; empty if a server answers
@@ -112,6 +131,8 @@ pub struct PagePhase {
     pub certainty: Certainty,
     /// Explanation of the phase.
     pub explains: String,
+    /// Number of its color: the same for phases with the same name.
+    pub shade: usize,
     /// Breakdown by subject; the times add up to the length of the phase.
     pub account: Vec<PageAccountEntry>,
     /// CPU and disk usage.
@@ -234,6 +255,9 @@ pub struct PageFinding {
     pub certainty: Certainty,
     /// Command that explains the rule and its known false positives.
     pub explained_by: String,
+    pub subject: Option<FindingSubject>,
+    /// Track of the subject, an index into `PageRecording::tracks`.
+    pub track: Option<u32>,
     /// Start of the relevant interval, ns.
     pub start_ns: Option<i64>,
     /// End of the relevant interval, ns.

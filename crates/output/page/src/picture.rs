@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use onoff_evidence::Certainty;
-use onoff_report::svg::drawing::{HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, line, line_at, open, truncated};
+use onoff_report::svg::drawing::{HEADLINE, INK, MARGIN, QUIET, WIDTH, line, line_at, open, truncated};
 use onoff_report::svg::{escaped, step, tick, ticks};
 use onoff_report::text::quantity::duration;
 
 use crate::compare::{PageComparison, PageMeasure};
 use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
+use crate::shades;
 
 /// Widths of the names on the left and of the durations on the right.
 const LABELS: i64 = 250;
@@ -20,6 +21,9 @@ const MAX_LABEL_LEN: usize = 36;
 const MAX_ENTRIES: usize = 5;
 const MIN_PERCENT: i64 = 1;
 const MAX_FINDINGS: usize = 5;
+/// Colors of phases, as in the light theme of the page.
+const PHASE_SHADES: [&str; shades::COUNT] =
+    ["#d9dee7", "#f1dfb8", "#cfe0f5", "#cbe3cf", "#d8d0ef", "#c6e3e1", "#ead3e2", "#b9cfe8", "#dde6c0", "#f6dcc6"];
 
 /// Writes a transition: phases with their breakdown, and findings.
 ///
@@ -58,8 +62,8 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
     line(MARGIN, 28, HEADLINE, title, out)?;
     line(MARGIN, 48, QUIET, &format!("{} · {}", recording.name, recording.machine), out)?;
     axis.write(ribbon_top - 6, findings_top - 28, out)?;
-    for (phase, index) in transition.phases.iter().zip(0_usize..) {
-        write_ribbon(&axis, phase, (ribbon_top, SHADES[index % SHADES.len()]), out)?;
+    for phase in &transition.phases {
+        write_ribbon(&axis, phase, (ribbon_top, PHASE_SHADES[phase.shade % PHASE_SHADES.len()]), out)?;
     }
     if let Some(band) = band {
         let y = ribbon_top + 34;

@@ -5,9 +5,11 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
+use onoff_evidence::Interval;
 use serde::Serialize;
 
 use crate::build::LoadedRecording;
+use crate::waits::{self, WaitSubject};
 use crate::{path, ranges, what_if};
 
 /// Maximum number of tracks per query, and of pixels per lane: more than any screen has.
@@ -39,6 +41,9 @@ pub fn answer(recordings: &[LoadedRecording], name: &str, query: &str) -> Result
         "table" => table,
         "flame" => flame,
         "what-if" => what_if,
+        "waits" => waits,
+        "chain" => chain,
+        "process" => process,
         _ => return Err(QueryError::NotFound),
     };
     let query = QueryString(query);
@@ -77,11 +82,17 @@ fn steps(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String,
 
 fn table(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
     let subject = query.value("about").ok_or(QueryError::Malformed)?;
-    let groups: Vec<&str> =
-        query.value("by").unwrap_or_default().split(',').filter(|group| !group.is_empty()).collect();
+    let groups: Vec<String> = match query.value("by") {
+        None | Some("") => Vec::new(),
+        // Names of fields can contain any character; the separator is a comma that is not encoded.
+        Some(groups) => groups.split(',').map(decoded).collect::<Result<_, _>>()?,
+    };
+    let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+    let filter = decoded(query.value("where").unwrap_or_default())?;
+    let skipped = query.number("skip").unwrap_or(0);
     let table = ranges::table(
         (&recording.trace, &recording.paths),
-        recording.events.as_ref(),
+        (recording.events.as_ref(), &filter, skipped),
         subject,
         &groups,
         query.range()?,
@@ -106,11 +117,51 @@ fn what_if(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<Strin
     json(&predictions.first().ok_or(QueryError::Internal)?)
 }
 
+/// Lists the waits of a thread or of a process.
+fn waits(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let thread = query.number("thread").map(WaitSubject::Thread);
+    let subject = thread.or_else(|| query.number("process").map(WaitSubject::Process)).ok_or(QueryError::Malformed)?;
+    json(&waits::waits(&recording.trace, subject, query.interval()?))
+}
+
+/// Returns the chain that a wait of a thread depended on.
+fn chain(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let tid: u32 = query.number("thread").ok_or(QueryError::Malformed)?;
+    json(&waits::chain(&recording.trace, tid, query.interval()?, query.pixels()?))
+}
+
+/// Returns one process over time.
+fn process(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let pid: u32 = query.number("process").ok_or(QueryError::Malformed)?;
+    let time_ns: i64 = query.number("at").ok_or(QueryError::Malformed)?;
+    let duration_ns = recording.trace.duration_ns;
+    let interval = query.interval()?;
+    let within = Interval::new(interval.start_ns.max(0), interval.end_ns.min(duration_ns));
+    json(&waits::process(&recording.trace, (pid, time_ns), within, query.pixels()?))
+}
+
 fn json(answer: &impl Serialize) -> Result<String, QueryError> {
     serde_json::to_string(answer).map_err(|_| QueryError::Internal)
 }
 
-/// A query string without the question mark. The page never percent-encodes values.
+/// Decodes a percent-encoded value.
+fn decoded(encoded: &str) -> Result<String, QueryError> {
+    let mut bytes = Vec::with_capacity(encoded.len());
+    let mut rest = encoded.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
+        let (high, low) = digit().zip(digit()).ok_or(QueryError::Malformed)?;
+        bytes.push(u8::try_from(high * 16 + low).map_err(|_| QueryError::Malformed)?);
+    }
+    String::from_utf8(bytes).map_err(|_| QueryError::Malformed)
+}
+
+/// A query string without the question mark. Values are percent-encoded; only names of fields and filters can contain
+/// characters that are.
 struct QueryString<'a>(&'a str);
 
 impl<'a> QueryString<'a> {
@@ -124,6 +175,10 @@ impl<'a> QueryString<'a> {
 
     fn pixels(&self) -> Result<u32, QueryError> {
         self.number("pixels").filter(|&pixels| pixels <= MAX_PIXELS).ok_or(QueryError::Malformed)
+    }
+
+    fn interval(&self) -> Result<Interval, QueryError> {
+        self.range().map(|(start_ns, end_ns)| Interval::new(start_ns, end_ns))
     }
 
     fn range(&self) -> Result<(i64, i64), QueryError> {

@@ -10,15 +10,17 @@ use onoff_lists::interrupts::{self, InterruptGroup};
 use onoff_lists::{devices, processes, services};
 use onoff_sections::table::{Column, Kind, TableReport, Value};
 use onoff_trace::{TableName, TableSet, Trace};
+use onoff_usage::cpu::{CpuSource, source};
 use onoff_usage::functions::FunctionNames;
 use onoff_usage::storage::{Key, disk, files, hard_faults};
 use serde::Serialize;
 
 use crate::events::{self, EventReader};
+use crate::sent_requests as requests;
 use crate::table::{PageColumn, PageTable};
 
 /// Maximum number of rows of a table.
-const MAX_ROWS: usize = 400;
+const MAX_ROWS: usize = 20_000;
 /// Maximum number of nodes of a flame graph and of groups of path steps.
 pub const MAX_NODES: usize = 4_000;
 /// Nodes below 1/2000 of the total are not drawn: they are narrower than a pixel on a wide screen.
@@ -41,10 +43,12 @@ pub const TABLES: TableSet = disk::TABLES
         TableName::Images,
         TableName::Stacks,
         TableName::Methods,
+        TableName::PowerRequests,
+        TableName::Notifications,
     ]));
 
 /// Subjects of tables with their groupings; the first grouping is the default.
-pub const SUBJECTS: [Subject; 9] = [
+pub const SUBJECTS: [Subject; 11] = [
     Subject { name: "processor", title: "CPU", groups: &["process", "thread", "module", "priority", "processor"] },
     Subject {
         name: "disk",
@@ -57,8 +61,29 @@ pub const SUBJECTS: [Subject; 9] = [
     Subject { name: "waits", title: "Waits on the critical path", groups: &["kind", "name"] },
     Subject { name: "services", title: "Services", groups: &[] },
     Subject { name: "devices", title: "Devices", groups: &[] },
+    Subject { name: "power", title: "Power requests", groups: &[] },
+    Subject { name: "notifications", title: "Notifications", groups: &[] },
     Subject { name: "events", title: "Events", groups: &["each", "provider", "event", "process"] },
 ];
+
+/// Returns the names of the subjects that the recording has data for. Events are read from the recording on demand.
+#[must_use]
+pub fn recorded_subjects(trace: &Trace, paths: &[CriticalPath]) -> Vec<&'static str> {
+    let has_data = |subject: &Subject| match subject.name {
+        "processor" => source(trace) != CpuSource::None,
+        "disk" => !trace.disk_ios.is_empty(),
+        "files" => !trace.file_ios.is_empty(),
+        "hard_faults" => !trace.hard_faults.is_empty(),
+        "interrupts" => !trace.interrupts.is_empty(),
+        "waits" => !paths.is_empty(),
+        "services" => !trace.service_transitions.is_empty(),
+        "devices" => !trace.device_operations.is_empty(),
+        "power" => !trace.power_requests.is_empty(),
+        "notifications" => !trace.notifications.is_empty(),
+        _ => trace.duration_ns > 0,
+    };
+    SUBJECTS.iter().filter(|subject| has_data(subject)).map(|subject| subject.name).collect()
+}
 
 /// Subject of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -71,20 +96,22 @@ pub struct Subject {
 }
 
 /// Returns the table about `subject` in a range, grouped by `groups`; `None` if the subject or a group is unknown.
+/// Events can also be grouped by any of their fields, filtered, and listed after a number of skipped ones.
 #[must_use]
 pub fn table(
     (trace, paths): (&Trace, &[CriticalPath]),
-    events: Option<&EventReader>,
+    (events, filter, skipped): (Option<&EventReader>, &str, usize),
     subject: &str,
     groups: &[&str],
     range: (i64, i64),
 ) -> Option<PageTable> {
     let known_subject = SUBJECTS.iter().find(|entry| entry.name == subject)?;
-    if groups.iter().any(|group| !known_subject.groups.contains(group)) {
+    let is_field = |group: &&str| subject == "events" && group.starts_with(events::FIELD_PREFIX);
+    if groups.iter().any(|group| !known_subject.groups.contains(group) && !is_field(group)) {
         return None;
     }
     if subject == "events" {
-        return Some(events::table(events, groups, range));
+        return Some(events::table(events, groups, filter, skipped, range));
     }
     let Some(scope) = Scope::between(trace, range.0, range.1) else {
         return Some(PageTable { nothing: "The range is outside the recording.".to_owned(), ..PageTable::default() });
@@ -116,6 +143,8 @@ pub fn table(
         }
         "services" => page_table(trace, &services::list(trace, &scope)),
         "devices" => page_table(trace, &devices::list(trace, &scope)),
+        "power" => requests::power(trace, scope.range),
+        "notifications" => requests::notifications(trace, scope.range),
         _ => waits(paths, scope.range, &groupings),
     })
 }
@@ -142,7 +171,11 @@ fn page_table<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
     PageTable {
         columns: columns
             .iter()
-            .map(|column| PageColumn { name: column.name, title: column.title, number: column.kind != Kind::Name })
+            .map(|column| PageColumn {
+                name: column.name.into(),
+                title: column.title.into(),
+                number: column.kind != Kind::Name,
+            })
             .collect(),
         rows: listed
             .iter()
@@ -157,10 +190,9 @@ fn page_table<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
             })
             .collect(),
         numbers: listed.iter().map(|row| columns.iter().map(|column| number(&(column.value)(row))).collect()).collect(),
-        spans: Vec::new(),
         of: rows.len(),
-        omitted: String::new(),
         nothing,
+        ..PageTable::default()
     }
 }
 
@@ -224,7 +256,8 @@ fn waits(paths: &[CriticalPath], range: Interval, groups: &[&str]) -> PageTable 
     let share_count = shares.len();
     shares.truncate(MAX_ROWS);
     let listed_ns = shares.iter().fold(0_i64, |sum, (share, _)| sum.saturating_add(share.ns));
-    let column = |name, title, number| PageColumn { name, title, number };
+    let column =
+        |name: &'static str, title: &'static str, number| PageColumn { name: name.into(), title: title.into(), number };
     let mut columns = Vec::new();
     if by_kind {
         columns.push(column("kind", "kind", false));
@@ -272,8 +305,7 @@ fn waits(paths: &[CriticalPath], range: Interval, groups: &[&str]) -> PageTable 
         numbers,
         spans: shares.into_iter().map(|(_, span)| span).collect(),
         of: share_count,
-        omitted: String::new(),
-        nothing: String::new(),
+        ..PageTable::default()
     }
 }
 

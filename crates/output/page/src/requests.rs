@@ -11,6 +11,7 @@ use onoff_trace::Trace;
 
 use crate::build::LoadedRecording;
 use crate::page::{PageFinding, PagePhase, PageRecording, PageTransition, loss_list};
+use crate::ranges;
 use crate::track::track_list;
 
 impl LoadedRecording {
@@ -65,6 +66,7 @@ impl LoadedRecording {
             duration_ns: end_ns.saturating_sub(start_ns),
             transitions: vec![transition],
             tracks: track_list(&tracks),
+            subjects: ranges::recorded_subjects(&trace, &[]),
             losses: loss_list(&report.losses),
             ..PageRecording::default()
         };

@@ -1,5 +1,7 @@
 //! Tables of the page.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 /// A table of a range.
@@ -19,6 +21,10 @@ pub struct PageTable {
     pub omitted: String,
     /// Message if there are no rows; empty otherwise.
     pub nothing: String,
+    /// Number of rows before the first one.
+    pub skipped: usize,
+    /// Names of event fields in the range, most frequent first; only for events.
+    pub fields: Vec<String>,
 }
 
 /// A column of a table.
@@ -26,8 +32,27 @@ pub struct PageTable {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageColumn {
     /// Name, as in `--sort` and CSV.
-    pub name: &'static str,
-    pub title: &'static str,
+    pub name: Cow<'static, str>,
+    pub title: Cow<'static, str>,
     /// True if the cells are numbers.
     pub number: bool,
+}
+
+/// Formats a time in seconds with the 100 ns that clocks of Windows count.
+pub(crate) fn seconds(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let ticks = ns.unsigned_abs() / 100;
+    format!("{sign}{}.{:07}", ticks / 10_000_000, ticks % 10_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_distinguish_ticks() {
+        assert_eq!(seconds(7_780_014_200), "7.7800142");
+        assert_eq!(seconds(-1_500_000_000), "-1.5000000");
+        assert_eq!(seconds(i64::MIN), "-9223372036.8547758");
+    }
 }

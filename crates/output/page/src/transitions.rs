@@ -12,6 +12,7 @@ use onoff_lanes::{Lane, Track, TrackGroup};
 use onoff_report::text::boot_axis::{join_sentence, title as stage_title};
 use onoff_report::text::fix_first;
 use onoff_report::text::phases::display_name as shown_name;
+use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::duration;
 use onoff_report::text::transition::headline_sentences;
 use onoff_sections::glossary;
@@ -115,12 +116,50 @@ pub(crate) fn page_transition(
     page.start_ns = page.phases.iter().map(|phase| phase.start_ns).chain(transition.start_ns).min().unwrap_or(0);
     // Show an open phase as far as it was searched for idle time.
     let searched_ns = page.band.iter().flat_map(|band| band.slices.last()).map(|slice| slice.end_ns);
-    let closed_ends = page.phases.iter().filter(|phase| !phase.is_open).map(|phase| phase.end_ns);
-    let end_ns = closed_ends.chain(transition.end_ns).chain(searched_ns).max();
+    let is_drawn = |phase: &&PagePhase| !phase.is_open || page.band.is_none();
+    let ends = page.phases.iter().filter(is_drawn).map(|phase| phase.end_ns);
+    let end_ns = ends.chain(transition.end_ns).chain(searched_ns).max();
     page.end_ns = end_ns.unwrap_or_else(|| page.phases.last().map_or(page.start_ns, |phase| phase.end_ns));
+    if transition.total_ns.is_none() {
+        page.still_running = still_running(trace, page.start_ns);
+    }
     let bounds = page.start_ns..=page.end_ns;
     page.ticks.retain(|tick| bounds.contains(&tick.time_ns));
     page
+}
+
+/// Returns what began after `start_ns` and had not ended when the recording did, longest first.
+fn still_running(trace: &Trace, start_ns: i64) -> Vec<PageTick> {
+    let text = |id| printable(trace.text(id));
+    let services = trace.service_transitions.iter().filter(|row| row.end_ns.is_none()).map(|row| PageTick {
+        time_ns: row.start_ns,
+        label: format!("service {}: {}", text(row.service), row.kind.as_str()),
+    });
+    let devices = trace.device_operations.iter().filter(|row| row.end_ns.is_none()).map(|row| PageTick {
+        time_ns: row.start_ns,
+        label: format!("driver {}: {} {}", text(row.driver), row.kind.as_str(), text(row.device)),
+    });
+    let requests = trace.power_requests.iter().filter(|row| row.end_ns.is_none() && !row.kind.is_runtime());
+    let requests = requests.map(|row| PageTick {
+        time_ns: row.start_ns,
+        label: format!("driver {}: {} {}", text(row.driver), row.kind.as_str().replace('_', " "), text(row.device)),
+    });
+    let notifications = trace.notifications.iter().filter(|row| row.end_ns.is_none()).map(|row| PageTick {
+        time_ns: row.start_ns,
+        label: match (text(row.name), row.pid) {
+            (name, Some(pid)) if name.is_empty() => format!("process {pid}: {}", row.kind.as_str().replace('_', " ")),
+            (name, _) => format!("{name}: {}", row.kind.as_str().replace('_', " ")),
+        },
+    });
+    let activities = trace.activities.iter().filter(|row| row.end_ns.is_none()).map(|row| PageTick {
+        time_ns: row.start_ns,
+        label: format!("{} {}", row.kind.as_str().replace('_', " "), text(row.name)),
+    });
+    let all = services.chain(devices).chain(requests).chain(notifications).chain(activities);
+    let mut running: Vec<PageTick> = all.filter(|tick| tick.time_ns >= start_ns).collect();
+    running.sort_by_key(|tick| tick.time_ns);
+    running.truncate(MAX_TICKS);
+    running
 }
 
 /// Returns the drawn interval of a phase; an open phase ends with the recording.
@@ -307,6 +346,8 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
             advice: finding.advice.clone(),
             certainty: finding.certainty,
             explained_by: format!("onoff diagnose --explain {}", finding.code),
+            subject: Some(finding.subject.clone()),
+            track: None,
             start_ns: finding.evidence.iter().find_map(|evidence| evidence.time_ns),
             end_ns: finding
                 .evidence

@@ -60,7 +60,8 @@ impl Gaps {
 
 /// Intervals without any processor event, in a recording whose recorder reports lost events or buffers. A running
 /// machine logs a switch, a wake-up or an interrupt many times in such an interval.
-fn silent_intervals(trace: &Trace) -> Vec<(i64, i64)> {
+#[must_use]
+pub fn silent_intervals(trace: &Trace) -> Vec<(i64, i64)> {
     if !RECORDER_LOSS_COUNTERS.iter().any(|counter| trace.losses.count(counter) > 0) {
         return Vec::new();
     }

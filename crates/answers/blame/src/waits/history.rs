@@ -4,7 +4,8 @@
 //! spent ready is not a step: it is the gap between the end of a wait and the next run.
 
 use hashbrown::HashMap;
-use onoff_trace::{ContextSwitch, StringId};
+use onoff_evidence::Certainty;
+use onoff_trace::{ContextSwitch, ReadyThread, StringId};
 
 use super::cause::{Cause, is_kernel};
 use super::reason::{ThreadState, state_after_switch_out};
@@ -201,32 +202,44 @@ impl Waits<'_> {
             return;
         }
         let ready_ns = ready.map_or(next.row.time_ns, |ready| ready.time_ns);
-        let (cause, _) = self.causes.wait_cause(&out.row, ready.as_ref(), ready_ns);
-        let wait = |cause, cause_ns| HistoryStep::Wait { start_ns, cause, cause_ns, ready_ns: Some(ready_ns) };
-        let step = match cause {
-            Cause::Thread(readying_tid) => wait(WakeCause::Thread(readying_tid), ready_ns),
+        let (cause, cause_ns, _) = self.wake_cause(tid, out, ready.as_ref(), ready_ns);
+        steps.push(HistoryStep::Wait { start_ns, cause, cause_ns, ready_ns: Some(ready_ns) });
+    }
+
+    /// Returns what ended the wait that began with `out`, when it occurred, and how certain that is. The thread could
+    /// run again at `ready_ns`; `ready` is `None` if that was not recorded.
+    pub(super) fn wake_cause(
+        &self,
+        tid: u32,
+        out: &ThreadSwitch,
+        ready: Option<&ReadyThread>,
+        ready_ns: i64,
+    ) -> (WakeCause, i64, Certainty) {
+        let (cause, certainty) = self.causes.wait_cause(&out.row, ready, ready_ns);
+        match cause {
+            Cause::Thread(readying_tid) => (WakeCause::Thread(readying_tid), ready_ns, certainty),
             Cause::Disk(row) => {
                 let complete_ns = self.trace.disk_ios.complete_ns.get(row as usize).copied().unwrap_or(ready_ns);
-                wait(WakeCause::Disk(row), complete_ns.min(ready_ns))
+                (WakeCause::Disk(row), complete_ns.min(ready_ns), certainty)
             }
             // systemd sets timers while it waits for units.
             Cause::Timer(driver) if tid != FIRST_THREAD || !self.identities.is_linux() => {
                 let is_kernel = is_kernel(self.trace.text(driver));
-                wait(WakeCause::Timer(if is_kernel { StringId::EMPTY } else { driver }), ready_ns)
+                let timer = WakeCause::Timer(if is_kernel { StringId::EMPTY } else { driver });
+                (timer, ready_ns, certainty)
             }
-            Cause::Device(driver) => wait(WakeCause::Device(driver), ready_ns),
+            Cause::Device(driver) => (WakeCause::Device(driver), ready_ns, certainty),
             Cause::Timer(_) | Cause::Unknown(_) => {
                 let unexplained = match cause {
                     Cause::Timer(_) => WakeCause::Timer(StringId::EMPTY),
                     _ => WakeCause::Unknown,
                 };
-                match self.service_that_ended(tid, (start_ns, ready_ns)) {
-                    Some((service_tid, time_ns)) => wait(WakeCause::Thread(service_tid), time_ns),
-                    None => wait(unexplained, ready_ns),
+                match self.service_that_ended(tid, (out.row.time_ns, ready_ns)) {
+                    Some((service_tid, time_ns)) => (WakeCause::Thread(service_tid), time_ns, Certainty::Inferred),
+                    None => (unexplained, ready_ns, certainty),
                 }
             }
-        };
-        steps.push(step);
+        }
     }
 
     /// Returns the thread of the service that a service manager waited for, and when that service was ready.

@@ -39,6 +39,7 @@ pub(crate) mod reason;
 mod requests;
 pub(crate) mod service_waits;
 mod stacks;
+mod states;
 #[cfg(test)]
 mod tests;
 pub(crate) mod timelines;
@@ -59,6 +60,7 @@ pub use path::driver_name;
 pub(crate) use phases::unsettled_phases;
 pub use phases::{TransitionPhase, phases};
 pub use reason::is_ready_after_switch_out;
+pub use states::{ThreadActivity, ThreadInterval, ThreadWait};
 
 use cause::Causes;
 use describe::Describer;
@@ -241,6 +243,10 @@ impl<'t> Waits<'t> {
         (walk, (start_ns, end_ns))
     }
 
+    fn describer<'a>(&'a self, blockers: &'a Blockers, options: PathOptions) -> Describer<'a, 't> {
+        Describer { trace: self.trace, identities: &self.identities, requests: &self.requests, blockers, options }
+    }
+
     pub(crate) fn describe(
         &self,
         walk: &WalkResult,
@@ -249,8 +255,7 @@ impl<'t> Waits<'t> {
         end: &EndThread,
         options: PathOptions,
     ) -> CriticalPath {
-        let describer =
-            Describer { trace: self.trace, identities: &self.identities, requests: &self.requests, blockers, options };
+        let describer = self.describer(blockers, options);
         let mut path = describer.describe(walk, interval);
         if let Some(tid) = end.tid {
             path.end_thread = describer.thread(tid, interval.1);

@@ -137,6 +137,8 @@ pub fn write(recording: &LoadedRecording, out: &mut dyn Write) -> io::Result<()>
                     }
                 }
             }
+            // Perfetto adds up processes by itself.
+            Lane::Stacked(_) => {}
             Lane::Slices(lane) => {
                 for row in lane.slice_rows() {
                     let uuid = writer.track(&track.name, Some(parent), rank, None)?;
@@ -345,5 +347,6 @@ pub(super) const fn tone_name(tone: Tone) -> &'static str {
         Tone::Notified => "notified",
         Tone::Work => "work",
         Tone::Failed => "failed",
+        Tone::Thread => "thread",
     }
 }

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use onoff_blame::account::has_no_path;
-use onoff_blame::waits::{PathShare, PathStep, StepGroup, StepKind};
+use onoff_blame::waits::{PathShare, PathStep, PathThread, StepGroup, StepKind};
 use onoff_blame::why::{ExplainedInterval, ExplainedIntervalKind, WhyReport};
 use onoff_evidence::missing_evidence::MissingRecords;
 
@@ -23,6 +23,12 @@ use sentence::{chain, step_sentence, thread};
 
 /// Maximum number of missing PDB files named.
 const MAX_FILES: usize = 6;
+
+/// Names a thread with its process: `thread 44 of System (4)`.
+#[must_use]
+pub fn thread_name(named: &PathThread) -> String {
+    thread(named)
+}
 
 /// Describes a step of a critical path in a sentence.
 #[must_use]
