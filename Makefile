@@ -64,6 +64,7 @@ lint: ## check layout, format, clippy, documentation, generated pages, spelling 
 	@tools/setup deny
 	@tools/setup scripts
 	@tools/setup prose
+	@tools/setup viewer-code
 	@tools/lint
 
 dist: ## build the release program, with its debug information in a separate file
