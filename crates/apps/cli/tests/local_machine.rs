@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::harness::{Folder, LINUX_BOOT};
 use onoff_testkit::journal::{JournalEntry, JournalWriter, parse_export};
+use onoff_testkit::planted_linux::PLANTED;
 use serde_json::Value;
 
 const MACHINE: &str = "4f0e9c1d2a3b4c5d8e6f708192a3b4c5";
@@ -159,6 +160,68 @@ fn collected_file_gives_same_results() {
     assert_eq!(code, 2);
     assert!(message.contains("the file already exists"), "{message}");
     assert_eq!(fs::read(folder.path("plain.tar.gz")).unwrap(), original);
+}
+
+/// Names planted in the journal of a real boot: the redacted collection gives the same numbers, and no answer has a
+/// name.
+#[test]
+fn redacted_collection_gives_the_same_numbers() {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    let journal = member(&samples.join("boot-fpdt.tar.xz"), "boot-fpdt/lab/journal.export");
+    let mut entries = parse_export(&journal, 1);
+    let place = entries.len() / 2;
+    for (line, _) in PLANTED {
+        let mut entry = entries[place].clone();
+        entry.fields.retain(|(name, _)| ["_PID", "_UID", "_TRANSPORT", "_HOSTNAME"].contains(&name.as_str()));
+        entry.fields.push(("MESSAGE".to_owned(), line.as_bytes().to_vec()));
+        entries.insert(place, entry);
+    }
+    for (number, entry) in (1..).zip(&mut entries) {
+        entry.sequence_number = number;
+    }
+    create_root(&folder, &entries);
+    for (name, option) in [("plain.tar.gz", ""), ("redacted.tar.gz", " --redact")] {
+        answer(&folder, &format!("collect --root root -o {name}{option}"));
+    }
+    let redacted_file = members(&folder, "redacted.tar.gz");
+    for (line, names) in PLANTED {
+        for planted in *names {
+            assert!(!redacted_file.to_lowercase().contains(&planted.to_lowercase()), "{planted} of '{line}'");
+        }
+    }
+    for arguments in ["boot --format json", "diagnose --format json", "shutdown --format json"] {
+        let output = folder.run(&format!("{arguments} plain.tar.gz"));
+        let redacted = folder.run(&format!("{arguments} redacted.tar.gz"));
+        assert_eq!(output.status.code(), redacted.status.code(), "{arguments}");
+        if output.status.success() {
+            let [plain, redacted] =
+                [output.stdout, redacted.stdout].map(|text| json(&String::from_utf8(text).unwrap()));
+            assert_same_numbers(&plain, &redacted, arguments);
+        }
+    }
+}
+
+/// Asserts that two answers differ only in texts.
+fn assert_same_numbers(plain: &Value, redacted: &Value, place: &str) {
+    match (plain, redacted) {
+        (Value::Object(a), Value::Object(b)) => {
+            assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{place}");
+            for (key, value) in a {
+                assert_same_numbers(value, &b[key], &format!("{place}.{key}"));
+            }
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len(), "{place}");
+            for (a, b) in a.iter().zip(b) {
+                assert_same_numbers(a, b, &format!("{place}[]"));
+            }
+        }
+        (Value::String(_), Value::String(_)) => {}
+        _ => assert_eq!(plain, redacted, "{place}"),
+    }
 }
 
 #[test]

@@ -11,7 +11,6 @@ use flate2::write::GzEncoder;
 use onoff_journal::{Entry, JournalFile};
 use serde::Serialize;
 
-use crate::machine::{Machine, MachineFiles};
 use crate::redaction::{Redaction, RedactionCounts};
 use crate::running::RunningSystem;
 
@@ -77,20 +76,6 @@ pub(crate) fn append_metadata(
     append(archive, "recording.json", json.len() as u64, &json[..])
 }
 
-/// Creates a redaction with the computer's names and users. The journal adds more.
-#[must_use]
-pub fn redaction_for(machine: &dyn Machine) -> Redaction {
-    let mut redaction = Redaction::default();
-    for path in ["/etc/hostname", "/proc/sys/kernel/hostname"] {
-        if let Some(name) = machine.read_text(path) {
-            redaction.add_host(&name);
-        }
-    }
-    redaction.add_users_from_passwd(&machine.read_text("/etc/passwd").unwrap_or_default());
-    redaction.add_machine(&machine.read_text("/etc/machine-id").unwrap_or_default());
-    redaction
-}
-
 /// Packs the collected files and the open journal into `out` as `.tar.gz`.
 ///
 /// # Errors
@@ -106,6 +91,9 @@ pub fn write(
     let boots = last_boots(journals, options.boots);
     if let Some(redaction) = &mut redaction {
         learn_names(journals, &boots, redaction);
+        for file in &system.files {
+            redaction.learn(std::str::from_utf8(&file.bytes).unwrap_or_default());
+        }
     }
     let mut archive = tar::Builder::new(GzEncoder::new(out, Compression::default()));
     let mut summary = CollectionSummary {
@@ -125,7 +113,7 @@ pub fn write(
         let text = std::str::from_utf8(&file.bytes).ok().zip(redaction.as_mut());
         match text {
             Some((text, redaction)) => {
-                let redacted = redaction.redact(&without_environment(text));
+                let redacted = redaction.redact(&without_secrets(text));
                 append(&mut archive, &redaction.redact(name), redacted.len() as u64, redacted.as_bytes())?;
             }
             None => append(&mut archive, name, file.bytes.len() as u64, &file.bytes[..])?,
@@ -170,7 +158,7 @@ fn learn_names(journals: &[JournalFile<'_>], boots: &[u128], redaction: &mut Red
                     last_host = field.value.into_owned();
                 }
                 b"_MACHINE_ID" => redaction.add_machine(&String::from_utf8_lossy(&field.value)),
-                b"MESSAGE" => redaction.learn(&String::from_utf8_lossy(&field.value)),
+                b"MESSAGE" | b"_CMDLINE" => redaction.learn(&String::from_utf8_lossy(&field.value)),
                 _ => {}
             }
         }
@@ -216,11 +204,13 @@ fn export_entry(entry: &Entry<'_, '_>, redaction: &mut Option<Redaction>, out: &
         }
         match redaction {
             None => export_field(&field.name, &field.value, out),
-            Some(redaction) if KEPT_FIELD_NAMES.contains(&*field.name) => {
+            Some(_) if !KEPT_FIELD_NAMES.contains(&*field.name) => {}
+            // Times and numbers identify nobody.
+            Some(_) if field.value.iter().all(u8::is_ascii_digit) => export_field(&field.name, &field.value, out),
+            Some(redaction) => {
                 let value = redaction.redact(&String::from_utf8_lossy(&field.value));
                 export_field(&field.name, value.as_bytes(), out);
             }
-            Some(_) => {}
         }
     }
     out.push(b'\n');
@@ -239,9 +229,10 @@ fn export_field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Removes environment variables from unit properties: they are not needed and may contain secrets.
-fn without_environment(text: &str) -> String {
-    text.split_inclusive('\n').filter(|line| !line.starts_with("Environment")).collect()
+/// Removes environment variables and credentials from unit properties: they are not needed and may be secret.
+fn without_secrets(text: &str) -> String {
+    const SECRETS: [&str; 3] = ["Environment", "SetCredential", "LoadCredential"];
+    text.split_inclusive('\n').filter(|line| !SECRETS.iter().any(|secret| line.starts_with(secret))).collect()
 }
 
 pub(crate) fn append(

@@ -26,6 +26,7 @@ pub mod file_operations;
 pub mod grub;
 pub mod job;
 pub mod kernel_options;
+pub mod known_names;
 #[cfg(target_os = "linux")]
 pub mod live;
 pub mod loader;

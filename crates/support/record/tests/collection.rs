@@ -3,7 +3,8 @@
 use std::io::Read;
 
 use flate2::read::GzDecoder;
-use onoff_record::collection::{CollectionOptions, redaction_for, write};
+use onoff_record::collection::{CollectionOptions, write};
+use onoff_record::known_names::redaction_for;
 use onoff_record::running::{JournalFile, Scope, inspect};
 use onoff_testkit::journal::{JournalEntry, JournalWriter};
 
@@ -68,8 +69,13 @@ fn pack_collection(redact: bool) -> (Vec<(String, Vec<u8>)>, onoff_record::colle
     let mut bytes = Vec::new();
     let redaction = Some(redaction_for(&machine));
     let summary = write(&inspection, &journals, CollectionOptions { boots: 3, redact }, redaction, &mut bytes).unwrap();
-    let mut archive = tar::Archive::new(GzDecoder::new(&bytes[..]));
-    let members = archive
+    (unpack(&bytes), summary)
+}
+
+/// Returns the names and contents of the files of an archive.
+pub fn unpack(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut archive = tar::Archive::new(GzDecoder::new(bytes));
+    archive
         .entries()
         .unwrap()
         .map(|entry| {
@@ -78,11 +84,10 @@ fn pack_collection(redact: bool) -> (Vec<(String, Vec<u8>)>, onoff_record::colle
             entry.read_to_end(&mut bytes).unwrap();
             (entry.path().unwrap().to_string_lossy().into_owned(), bytes)
         })
-        .collect();
-    (members, summary)
+        .collect()
 }
 
-fn contains(bytes: &[u8], planted: &str) -> bool {
+pub fn contains(bytes: &[u8], planted: &str) -> bool {
     String::from_utf8_lossy(bytes).to_ascii_lowercase().contains(&planted.to_ascii_lowercase())
 }
 

@@ -4,6 +4,7 @@
 mod collection;
 mod fake_machine;
 mod job;
+mod redaction;
 mod running;
 mod windows_job;
 mod windows_logs;

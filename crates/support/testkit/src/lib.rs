@@ -29,6 +29,7 @@ pub mod hive;
 pub mod hostile;
 pub mod journal;
 pub mod linux;
+pub mod planted_linux;
 pub mod planted_logs;
 pub mod power_report;
 pub mod power_tables;

@@ -22,6 +22,16 @@ On Windows, it contains the event logs that onoff reads, the traces that Windows
 shutdown, and the report of 'powercfg /sleepstudy'. Run it as administrator. With --redact, the logs contain only \
 what onoff reads, and the traces and the report are left out.
 
+What --redact replaces, each name by the same substitute everywhere:
+  names of computers, domains and users; IPv4, IPv6, Ethernet (with and without separators) and email addresses
+  Linux: names of wireless networks; serial numbers of disks, USB devices and the computer; UUIDs of file systems, \
+volumes and arrays; machine ids; SSH fingerprints and keys, WireGuard keys, passwords after 'psk=' or 'password='
+  Windows: security identifiers, serial numbers in device ids of USB, GUIDs of volumes
+What stays:
+  times, unit and program names, kernel versions, models of devices, PCI and USB ids, GUIDs of providers, boot ids
+  labels of file systems, names of volumes, time zones, names of Bluetooth devices, and what nothing identifies as a \
+name, such as private data in messages and arguments of programs: check the file before you send it
+
 Nothing on the computer is changed, and an existing file is not overwritten.
 
 Exit codes:
@@ -38,8 +48,8 @@ pub struct CollectArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub boots: Option<u16>,
 
-    /// Replace computer and user names, security identifiers, and IPv4, IPv6, Ethernet and email addresses; each is
-    /// replaced the same way everywhere
+    /// Replace names of computers, users and wireless networks, addresses, serial numbers, UUIDs of file systems, and
+    /// keys, each the same way everywhere; the list is below
     #[arg(long)]
     pub redact: bool,
 

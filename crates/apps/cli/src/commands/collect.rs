@@ -45,11 +45,19 @@ pub fn run(arguments: &CollectArguments, destination: &Destination) -> Result<()
         }
         if let Some(replaced) = summary.replaced {
             writeln!(out, "Replaced:")?;
-            writeln!(out, "  computer names  {}", replaced.hosts)?;
-            writeln!(out, "  user names      {}", replaced.users)?;
-            writeln!(out, "  addresses       {}", replaced.addresses)?;
-            if replaced.security_ids > 0 {
-                writeln!(out, "  security ids    {}", replaced.security_ids)?;
+            for (name, count, is_always_shown) in [
+                ("computer names", replaced.hosts, true),
+                ("user names", replaced.users, true),
+                ("addresses", replaced.addresses, true),
+                ("security ids", replaced.security_ids, false),
+                ("network names", replaced.networks, false),
+                ("serial numbers", replaced.serial_numbers, false),
+                ("UUIDs", replaced.uuids, false),
+                ("keys", replaced.keys, false),
+            ] {
+                if is_always_shown || count > 0 {
+                    writeln!(out, "  {name:<14}  {count}")?;
+                }
             }
             writeln!(out, "Program messages may contain more private data. Check the file before you send it.")?;
             for name in replaced.kept {
@@ -65,7 +73,8 @@ pub fn run(arguments: &CollectArguments, destination: &Destination) -> Result<()
 mod linux {
     use std::io::{self, Write};
 
-    use onoff_record::collection::{CollectionOptions, CollectionSummary, redaction_for, write};
+    use onoff_record::collection::{CollectionOptions, CollectionSummary, write};
+    use onoff_record::known_names::redaction_for;
     use onoff_record::live::LiveMachine;
     use onoff_record::running::{JournalFile, Scope, inspect};
 
