@@ -2,318 +2,214 @@
 
 from __future__ import annotations
 
-import functools
+import datetime
 import html
-import itertools
 import math
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path as FilePath
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Optional, Union
 
+from . import _fleet_data as data
 from ._answers import Record, Records, seconds
-from ._delta import files, is_delta
 from ._errors import NothingToAnswer, UsageError
+from ._factors import CHANCE, MAX_FACTORS, MIN_EFFECT_NS, MIN_EFFECT_SHARE, Factor, Hit, Search, paired_differences
+from ._fleet_data import ATTRIBUTES
 from ._recording import Path
+from ._sample import MIN_COMPUTERS, MIN_RUNS, Group, Part, Sample, group_of_mask, number, version_key
+from ._statistics import Estimate, Interval, combine, interval, shift_between, shift_of
 
-ATTRIBUTES = ("model", "firmware", "os", "os_build", "processor", "processors", "memory_bytes")
-"""Attributes of computers in recordings; tag files add others."""
-
-MIN_RUNS = 10
-"""Minimum number of runs in a group and outside it."""
-MIN_COMPUTERS = 5
-"""Minimum number of computers in a group and outside it, because runs of one computer are not independent."""
-MIN_EFFECT_NS = 300_000_000
-"""Minimum reported difference, equal to the minimum cost of a finding in a single recording."""
-MIN_EFFECT_SHARE = 0.03
-"""Minimum reported difference as a share of the median."""
-CHANCE = 0.01
-"""Family-wise significance level: the probability that any factor is reported for a healthy fleet."""
-_MAX_EXPLANATIONS = 10
-_DATES = 60
-"""Number of dates tried as change points."""
-_MAX_PAIRED = 400
-"""Maximum number of values per side used for pairwise differences, evenly spread over the sorted values."""
-_TAIL = 0.025
-"""Tail probability on each side of a 95 % interval."""
-_SELECTED_TAIL = 0.02
-"""Tail probability for groups selected because of their size, where the normal approximation is less accurate. The
-measured tail is 0.02 to 0.03."""
-
-
-class Difference(NamedTuple):
-    """Difference between two groups: the median of pairwise differences (Hodges-Lehmann estimator) with its 95 %
-    confidence interval."""
-
-    ns: int
-    low_ns: int
-    high_ns: int
-
-
-class _Comparison:
-    """Rank comparison of two groups (Mann-Whitney test), with one value per computer."""
-
-    def __init__(self, first: Any, second: Any, deviation: float, z: float) -> None:
-        self.first = first
-        self.second = second
-        self.z = z
-        """z-score; positive if the first group is larger."""
-        self.p = math.erfc(abs(z) / math.sqrt(2))
-        """Two-sided p-value."""
-        self.deviation = deviation
-        # Share of all pairwise differences per unit of z.
-        self._share = deviation / (len(first) * len(second))
-
-    @functools.cached_property
-    def _differences(self) -> Any:
-        import numpy
-
-        first, second = (
-            group if len(group) <= _MAX_PAIRED else numpy.sort(group)[_even_indices(len(group))]
-            for group in (self.first, self.second)
-        )
-        return numpy.sort((first[:, None] - second[None, :]).ravel())
-
-    def shift(self, z: float) -> float:
-        """Returns the amount to subtract from the first group to reach this ``z``."""
-        # Normal approximation with the full group sizes; the evenly spread sample represents all differences.
-        index = int(len(self._differences) * (0.5 - z * self._share))
-        return float(self._differences[min(len(self._differences) - 1, max(0, index))])
-
-    def z_after(self, shift: float) -> float:
-        """Returns the ``z`` after subtracting ``shift`` from the first group."""
-        import numpy
-
-        rank = sum(int(numpy.searchsorted(self._differences, shift, side)) for side in ("left", "right")) / 2
-        return (0.5 - rank / len(self._differences)) / self._share
-
-    def difference(self, margin: float = math.inf) -> Difference:
-        """Returns the difference between groups that would not have been selected if the first were shorter by
-        more than ``margin``.
-
-        Selection biases the difference upward, so this is a conditional interval: the probability of the measured value
-        is conditioned on selection. The estimate is median-unbiased."""
-        tail = _TAIL if margin == math.inf else _SELECTED_TAIL
-        return Difference(*(self._quantile_shift(probability, margin) for probability in (0.5, tail, 1 - tail)))
-
-    def _quantile_shift(self, probability: float, margin: float) -> int:
-        """Returns the difference at which the measured value or a larger one has this probability."""
-        # Selected groups have a difference of at least 0.
-        low, high = float(self._differences[0]) if margin == math.inf else 0.0, float(self._differences[-1])
-        for _ in range(60):
-            middle = (low + high) / 2
-            selection = 0.0 if margin == math.inf else _log_tail(self.z_after(middle + margin))
-            if _log_tail(self.z_after(middle)) - selection < math.log(probability):
-                low = middle
-            else:
-                high = middle
-        return int(high)
+_MAX_UNDECIDED = 3
+"""Maximum number of groups named as undecided."""
 
 
 class Fleet:
     """A fleet of computers, from the tables of ``onoff.summaries``."""
 
-    def __init__(self, runs: Path, tags: Optional[Path] = None) -> None:
-        try:
-            import duckdb
-            import numpy  # noqa: F401
-        except ImportError:
-            raise UsageError("Fleet analysis requires DuckDB and NumPy: pip install 'onoff-perf[fleet]'") from None
+    def __init__(self, runs: Path, tags: Any = None) -> None:
         self.folder = os.fspath(runs)
-        if not os.path.isdir(os.path.join(self.folder, "recordings")):
-            raise UsageError(f"{self.folder}: no tables found; create them with 'onoff.summaries'")
-        self._database = duckdb.connect()
-        for table in ("recordings", "transitions", "phases", "account", "versions"):
-            table_folder = FilePath(self.folder) / table
-            if is_delta(table_folder):
-                paths = files(table_folder)
-            else:
-                paths = [str(path) for path in sorted(table_folder.glob("*.parquet"))]
-            if paths:
-                quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
-                self._database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet([{quoted}])")
-        self.attributes: tuple[str, ...] = ATTRIBUTES
-        self._database.execute("CREATE TABLE tags (nothing INTEGER)")
-        self._tag_key: Optional[str] = None
+        self._database = data.connect(self.folder)
+        self.tags: Optional[data.Tags] = None
         if tags is not None:
-            self._read_tags(os.fspath(tags))
-        if "transitions" not in self._tables():
-            raise NothingToAnswer(f"{self.folder}: no recording with a transition")
+            self.tags = data.read_tags(self._database, tags)
+        self.attributes: tuple[str, ...] = (*ATTRIBUTES, *(self.tags.names if self.tags else ()))
+        self._run_tables: dict[str, data.RunTable] = {}
+        self._samples: dict[str, Sample] = {}
 
-    def _tables(self) -> set[str]:
-        return {name for (name,) in self._database.execute("SELECT view_name FROM duckdb_views()").fetchall()}
+    @property
+    def transitions(self) -> tuple[str, ...]:
+        """Kinds of transitions in the fleet, most frequent first."""
+        rows = self._database.execute("SELECT transition FROM transitions GROUP BY 1 ORDER BY count(*) DESC, 1").fetchall()
+        return tuple(name for (name,) in rows)
 
-    def _read_tags(self, path: str) -> None:
-        quoted = path.replace("'", "''")
-        reader = "read_parquet" if path.endswith(".parquet") else "read_csv_auto"
-        self._database.execute(f"CREATE OR REPLACE TABLE tags AS SELECT * FROM {reader}('{quoted}')")
-        columns = [row[0] for row in self._database.execute("DESCRIBE tags").fetchall()]
-        key = next((column for column in columns if column in ("recording", "computer")), None)
-        if key is None:
-            raise UsageError(f"{path}: the tag file needs a column 'recording' (SHA-256) or 'computer', and one column per tag")
-        [(rows, keys)] = self._database.execute(f'SELECT count(*), count(DISTINCT "{key}") FROM tags').fetchall()
-        if rows != keys:
-            raise UsageError(f"{path}: duplicate values in column '{key}'")
-        self._tag_key = key
-        self.attributes = (*ATTRIBUTES, *(column for column in columns if column not in ("recording", "computer")))
+    def _table(self, transition: str) -> data.RunTable:
+        """Returns the runs of a transition as a table; raises an error for a name that no transition has."""
+        if transition not in self._run_tables:
+            available = self.transitions
+            if transition not in available:
+                message = f"no {transition} in the fleet; available: {', '.join(available)}"
+                if transition in data.TRANSITIONS:
+                    raise NothingToAnswer(message)
+                raise UsageError(f"unknown transition {transition!r}; available: {', '.join(available)}")
+            self._run_tables[transition] = data.RunTable(self._database, transition, self.tags)
+        return self._run_tables[transition]
+
+    def _sample(self, transition: str) -> Sample:
+        if transition not in self._samples:
+            self._samples[transition] = self._table(transition).sample()
+        return self._samples[transition]
+
+    def _groups(self, transition: str, sample: Sample) -> Iterator[Group]:
+        """Yields the groups to compare."""
+        return self._table(transition).groups(self.attributes, sample)
+
+    def _check_attribute(self, name: str, where: str) -> None:
+        if name not in self.attributes:
+            raise UsageError(f"unknown attribute {name!r} in {where}; available: {', '.join(self.attributes)}")
 
     def runs(self, transition: str = "boot") -> list[dict[str, Any]]:
         """Returns all runs with a known duration, with the attributes of their computers, in order of time."""
-        tag_join = "" if self._tag_key is None else f"LEFT JOIN tags AS g ON g.\"{self._tag_key}\" = r.\"{self._tag_key}\""
-        names = ", ".join(f'CAST({"r" if name in ATTRIBUTES else "g"}."{name}" AS VARCHAR) AS "{name}"' for name in self.attributes)
-        result = self._database.execute(
-            f"""SELECT t.recording, t.number, r.path, r.computer, r.recorded_utc, t.variant, t.duration_ns, t.longest_phase, t.longest_phase_ns,
-                       t.culprit, t.culprit_ns, {names}
-                FROM transitions AS t JOIN recordings AS r USING (recording) {tag_join}
-                WHERE t.transition = ? AND t.duration_ns IS NOT NULL
-                ORDER BY r.recorded_utc, t.recording, t.number""",
-            [transition],
-        )
+        table = self._table(transition)
+        result = self._database.execute(f"SELECT * EXCLUDE (run, code, number_of_kind, day) FROM {table.name} ORDER BY run")
         columns = [column[0] for column in result.description]
         return [dict(zip(columns, row)) for row in result.fetchall()]
 
     def phases(self, by: Optional[str] = None, transition: str = "boot") -> Records:
         """Returns percentiles of the transition and of each phase, optionally grouped by an attribute."""
-        if by is not None and by not in self.attributes:
-            raise UsageError(f"unknown attribute {by!r} in 'by'; available: {', '.join(self.attributes)}")
-        runs = {(run["recording"], run["number"]): run for run in self.runs(transition)}
-        durations = [(recording, number, "all", -1, run["duration_ns"]) for (recording, number), run in runs.items()]
-        if "phases" in self._tables():
-            durations += self._database.execute(
-                "SELECT recording, number, phase, min(place), sum(duration_ns) FROM phases "
-                "WHERE transition = ? AND duration_ns IS NOT NULL GROUP BY ALL",
-                [transition],
-            ).fetchall()
-        groups: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
-        for recording, number, phase, position, duration_ns in durations:
-            run = runs.get((recording, number))
-            if run is not None:
-                value = "" if by is None else str(run[by] or "")
-                groups.setdefault((value, phase), []).append((duration_ns, position, run["computer"]))
-        rows = []
-        for (value, phase), members in groups.items():
-            sorted_ns = sorted(duration_ns for duration_ns, _, _ in members)
-            rows.append(
-                {
-                    "group": value,
-                    "phase": phase,
-                    "place": min(position for _, position, _ in members),
-                    "runs": len(members),
-                    "computers": len({computer for _, _, computer in members}),
-                    "median_ns": _quantile(sorted_ns, 0.5),
-                    "p90_ns": _quantile(sorted_ns, 0.9),
-                    "p99_ns": _quantile(sorted_ns, 0.99),
-                    "longest_ns": sorted_ns[-1],
-                }
-            )
-        rows.sort(key=lambda row: (row["group"], row["place"], row["phase"]))
-        return Records(Record(row) for row in rows)
-
-    def slowest(self, count: int = 10, transition: str = "boot") -> Records:
-        """Returns the slowest runs, each with its longest phase and the largest contributor to that phase."""
-        runs = sorted(self.runs(transition), key=lambda run: -run["duration_ns"])
-        names = ("computer", "duration_ns", "longest_phase", "longest_phase_ns", "culprit", "culprit_ns", "recorded_utc", "path")
-        return Records(Record({name: run[name] for name in names}) for run in runs[:count])
+        if by is not None:
+            self._check_attribute(by, "'by'")
+        table = self._table(transition)
+        group = "''" if by is None else 'coalesce("' + by.replace('"', '""') + "\", '')"
+        rows = f"SELECT run, code, {group} AS group_name, 'all' AS phase, -1 AS place, duration_ns AS ns FROM {table.name}"
+        if "phases" in data.views(self._database):
+            rows += f""" UNION ALL SELECT run, any_value(code), any_value({group}), phase, min(p.place), sum(p.duration_ns)
+                FROM {table.name} AS r JOIN phases AS p ON r.recording = p.recording AND r.number_of_kind = p.number
+                WHERE p.transition = $transition AND p.duration_ns IS NOT NULL GROUP BY run, phase"""
+        result = self._database.execute(
+            f"""SELECT group_name AS "group", phase, min(place) AS place, count(*) AS runs, count(DISTINCT code) AS computers,
+                       CAST(quantile_disc(ns, 0.5) AS BIGINT) AS median_ns, CAST(quantile_disc(ns, 0.9) AS BIGINT) AS p90_ns,
+                       CAST(quantile_disc(ns, 0.99) AS BIGINT) AS p99_ns, CAST(max(ns) AS BIGINT) AS longest_ns
+                FROM ({rows}) GROUP BY 1, 2 ORDER BY 1, 3, 2""",
+            {"transition": transition} if "$transition" in rows else {},
+        )
+        names = [column[0] for column in result.description]
+        return Records(Record(dict(zip(names, row))) for row in result.fetchall())
 
     def explain(self, transition: str = "boot") -> Explanations:
-        """Finds attributes, module versions, pairs of them, and dates associated with slow runs.
+        """Finds what slow runs have in common: attributes, module versions, pairs of them, and changes over time.
 
-        Tests every value of every attribute, every version of a driver, program or library, every pair of values (at
-        least one of them an attribute), and every date of ``drift``. p-values are corrected for the number of tests
-        (Bonferroni); groups with the same runs count as one. Reported groups are slower by at least ``MIN_EFFECT_NS``
-        and ``MIN_EFFECT_SHARE``, with at least ``MIN_RUNS`` runs on ``MIN_COMPUTERS`` computers. The strongest factor
-        is removed before the search for the next.
+        Compares every value of every attribute, numbers and versions above and below each value, modules that are
+        present or absent, pairs whose parts are slower, and dates, in the total, the share of slow runs, each phase,
+        and the time of each subject. p-values are corrected for the number of possible comparisons; groups with the
+        same runs count as one. A factor makes the total longer by at least ``MIN_EFFECT_NS`` and ``MIN_EFFECT_SHARE``,
+        in at least ``MIN_RUNS`` runs of ``MIN_COMPUTERS`` computers. Its effect is removed before the search for the
+        next.
 
         Association is not causation: ``same_runs_as`` lists factors that cannot be separated, ``subject`` is the
-        subject whose time increased most.
+        subject whose time increased most. ``undecided`` lists groups that may be slow, with the number of computers
+        that would decide.
         """
-        import numpy
+        sample = self._sample(transition)
+        if not len(sample):
+            return Explanations(Records(), 0, 0, 0, Records())
+        search = Search(sample, self._groups(transition, sample))
+        factors = search.run()
+        found = Records(Record(self._factor_row(transition, sample, factor)) for factor in factors)
+        undecided = Records(Record(self._undecided_row(sample, search, hit)) for hit in self._undecided(search, factors))
+        return Explanations(found, search.tried, len(search.too_small), len(sample), undecided)
 
-        runs = self.runs(transition)
-        durations_ns = numpy.array([run["duration_ns"] for run in runs], dtype=float)
-        computers = _codes([run["computer"] or run["recording"] for run in runs])
-        candidates, too_small, not_tried = self._candidates(transition, runs, durations_ns, computers)
-        # Include the dates tested by `drift`.
-        tried = len(candidates) + not_tried + _DATES
-        factors: list[Record] = []
-        removed_masks: list[Any] = []
-        while candidates and len(factors) < _MAX_EXPLANATIONS:
-            best = self._best(candidates, durations_ns, computers, tried)
-            if best is None:
-                break
-            group, difference, chance = best
-            same_runs = group.also + [other.name for other in candidates if other is not group and (other.mask == group.mask).all()]
-            mask = group.mask
-            factors.append(
-                Record(
-                    {
-                        "what": group.name,
-                        "effect_ns": difference.ns,
-                        "low_ns": difference.low_ns,
-                        "high_ns": difference.high_ns,
-                        "chance": chance,
-                        "runs": int(mask.sum()),
-                        "computers": len(set(computers[mask].tolist())),
-                        "rest": int((~mask).sum()),
-                        "same_runs_as": same_runs,
-                        **self._subject(transition, runs, mask),
-                    }
-                )
-            )
-            removed_masks.append(mask)
-            # Remove the effect before searching for the next factor.
-            durations_ns = durations_ns.copy()
-            durations_ns[mask] -= numpy.median(durations_ns[mask]) - numpy.median(durations_ns[~mask])
-            candidates = [other for other in candidates if not any((other.mask == removed).all() for removed in removed_masks)]
-        return Explanations(Records(factors), tried, too_small, len(runs))
+    def _factor_row(self, transition: str, sample: Sample, factor: Factor) -> dict[str, Any]:
+        group, signal = factor.hit.group, factor.hit.signal
+        runs, computers, rest, _ = group.counts(sample)
+        if group.values is not None:
+            runs, computers, rest = len(sample), sample.computers, 0
+        subject = self._subject(transition, sample, group)
+        if signal.level == "subject" and not subject["subject"]:
+            subject = {"subject": signal.subject, "subject_phase": signal.phase, "subject_ns": None}
+        return {
+            "what": group.name,
+            "effect_ns": factor.effect.ns,
+            "low_ns": factor.effect.low_ns,
+            "high_ns": factor.effect.high_ns,
+            "chance": math.exp(min(0.0, factor.hit.log_chance)),
+            "runs": runs,
+            "computers": computers,
+            "rest": rest,
+            "same_runs_as": group.also,
+            "seen_in": signal.level,
+            "phase": signal.phase,
+            "phase_effect_ns": None if factor.phase_effect is None else factor.phase_effect.ns,
+            "phase_low_ns": None if factor.phase_effect is None else factor.phase_effect.low_ns,
+            "phase_high_ns": None if factor.phase_effect is None else factor.phase_effect.high_ns,
+            "slow_percent": 100 * factor.slow_share,
+            "rest_slow_percent": 100 * factor.rest_slow_share,
+            **subject,
+        }
+
+    @staticmethod
+    def _undecided(search: Search, factors: list[Factor]) -> list[Hit]:
+        # The state of the search removes all but the factor measured last.
+        search.reset()
+        names = {factor.hit.group.name for factor in factors}
+        return [hit for hit in search.suggestive(_MAX_UNDECIDED + len(factors)) if hit.group.name not in names][:_MAX_UNDECIDED]
+
+    @staticmethod
+    def _undecided_row(sample: Sample, search: Search, hit: Hit) -> dict[str, Any]:
+        runs, computers, _, _ = hit.group.counts(sample)
+        return {
+            "what": hit.group.name,
+            "chance": math.exp(min(0.0, hit.log_chance)),
+            "runs": runs,
+            "computers": computers,
+            "phase": hit.signal.phase,
+            "more_computers": search.more_computers(hit),
+        }
 
     def drift(self, transition: str = "boot") -> Records:
-        """Finds dates at which the transition became slower or faster, in order of time. Splits the runs recursively at
-        the most significant date."""
-        import numpy
+        """Finds when the transition became slower or faster, in order of time: on one date (``kind`` is ``step``) or
+        steadily over the whole period (``slope``). Computers with runs on both sides are compared with themselves.
 
-        runs = [run for run in self.runs(transition) if run["recorded_utc"]]
-        durations_ns = numpy.array([run["duration_ns"] for run in runs], dtype=float)
-        computers = _codes([run["computer"] or run["recording"] for run in runs])
-        changes: list[dict[str, Any]] = []
-        intervals = [(0, len(runs))]
-        while intervals and len(changes) < _MAX_EXPLANATIONS:
-            start, end = intervals.pop()
-            splits = range(start + MIN_RUNS, end - MIN_RUNS + 1)
-            if not splits:
-                continue
-            tried_splits = _evenly_spaced(splits, _DATES)
-            best = _best_split(tried_splits, durations_ns, computers, start, end)
-            min_z = _critical_z(CHANCE / len(tried_splits))
-            if best is None:
-                continue
-            best_split, comparison = best
-            if abs(comparison.z) < min_z or abs(comparison.shift(0.0)) < _min_effect(durations_ns[start:end]):
-                continue
-            step = max(1, len(splits) // _DATES)
-            nearby_splits = range(max(splits[0], best_split - step), min(splits[-1], best_split + step) + 1)
-            split, comparison = _best_split(nearby_splits, durations_ns, computers, start, end) or best
-            is_faster = comparison.z < 0
-            if is_faster:
-                comparison = _Comparison(comparison.second, comparison.first, comparison.deviation, -comparison.z)
-            margin = min(comparison.shift(min_z), comparison.shift(0.0) - _min_effect(durations_ns[start:end]))
-            effect = comparison.difference(max(0.0, margin))
-            if is_faster:
-                effect = Difference(-effect.ns, -effect.high_ns, -effect.low_ns)
-            changes.append(
-                {
-                    "last_before_utc": runs[split - 1]["recorded_utc"],
-                    "first_after_utc": runs[split]["recorded_utc"],
-                    "effect_ns": effect.ns,
-                    "low_ns": effect.low_ns,
-                    "high_ns": effect.high_ns,
-                    "runs_before": split - start,
-                    "runs_after": end - split,
-                }
-            )
-            intervals += [(start, split), (split, end)]
-        return Records(Record(row) for row in sorted(changes, key=lambda row: row["first_after_utc"]))
+        The change happened between ``last_before_utc`` and ``first_after_utc``."""
+        from ._drift import changes
+
+        sample = self._sample(transition)
+        return Records(Record(row) for row in changes(sample))
+
+    def slowest(self, count: int = 10, transition: str = "boot") -> Records:
+        """Returns the slowest runs, each with its longest phase, the largest contributor to that phase, and the reason:
+        what took longer than usual on the same computer."""
+        from ._reasons import reason
+
+        table = self._table(transition)
+        names = ("computer", "duration_ns", "longest_phase", "longest_phase_ns", "culprit", "culprit_ns", "recorded_utc", "path", "run")
+        rows = self._database.execute(f"SELECT {', '.join(names)} FROM {table.name} ORDER BY duration_ns DESC, run LIMIT ?", [count]).fetchall()
+        result = []
+        for row in rows:
+            values = dict(zip(names, row))
+            run = values.pop("run")
+            result.append(Record({**values, **reason(self._database, table, run)}))
+        return Records(result)
+
+    def why(self, run: Union[str, Mapping[str, Any]], transition: str = "boot") -> Comparison:
+        """Compares a run with the usual run of its computer, entry by entry: ``run`` is the hash or path of a recording,
+        or a row of ``slowest`` or ``runs``. A computer without other runs is compared with its model or the fleet."""
+        from ._reasons import compare
+
+        table = self._table(transition)
+        name = run if isinstance(run, str) else run.get("recording") or run.get("path")
+        rows = self._database.execute(
+            f"SELECT run FROM {table.name} WHERE recording = $name OR path = $name ORDER BY duration_ns DESC LIMIT 1", {"name": name}
+        ).fetchall()
+        if not rows:
+            raise UsageError(f"no {transition} of {name!r} in the fleet; give the hash or the path of a recording")
+        return compare(self._database, table, rows[0][0])
+
+    def watch(self, since: Union[str, datetime.date], transition: str = "boot") -> Watch:
+        """Returns what is new since a date: computers, runs slower than usual for their computer, subjects and module
+        versions that were not seen before, and whether the transition became slower. ``print`` it for a nightly mail."""
+        from ._reasons import watch
+
+        return watch(self._database, self._table(transition), self._sample(transition), utc_text(since))
 
     def gate(
         self,
@@ -323,7 +219,11 @@ class Fleet:
         limit_ns: int = MIN_EFFECT_NS,
         limit_share: float = MIN_EFFECT_SHARE,
     ) -> Record:
-        """Checks whether one cohort is slower than another. Cohorts are attributes, such as ``{"os_build": 19045}``.
+        """Checks whether one cohort is slower than another.
+
+        A cohort is a dictionary of conditions: an attribute or a tag (``{"os_build": 19045}``), a module
+        (``{"audio.sys": ">= 6.0"}``; ``None`` for a module that is absent), ``since`` or ``before`` a date, or
+        ``computer``. A list allows several values. Computers with runs in both cohorts are compared with themselves.
 
         The limit is the larger of ``limit_ns`` and ``limit_share`` of the baseline's median. ``verdict`` is ``pass`` if
         the entire 95 % interval of the difference is below the limit, ``regression`` if it is entirely above, otherwise
@@ -332,26 +232,18 @@ class Fleet:
         """
         import numpy
 
-        runs = self.runs(transition)
-        for cohort in (baseline, candidate):
-            unknown = [name for name in cohort if name not in self.attributes]
-            if unknown or not cohort:
-                raise UsageError(f"unknown attribute in cohort: {', '.join(unknown)}; available: {', '.join(self.attributes)}" if unknown else "a cohort needs at least one attribute")
-
-        def cohort_mask(cohort: Mapping[str, Any]) -> Any:
-            return numpy.array([all(str(run[name]) == str(value) for name, value in cohort.items()) for run in runs], dtype=bool)
-
-        baseline_mask, candidate_mask = cohort_mask(baseline), cohort_mask(candidate)
+        sample = self._sample(transition)
+        baseline_mask, candidate_mask = (self._cohort(transition, sample, cohort) for cohort in (baseline, candidate))
         if (baseline_mask & candidate_mask).any():
             raise UsageError("the cohorts overlap")
-        durations_ns = numpy.array([run["duration_ns"] for run in runs], dtype=float)
-        computers = _codes([run["computer"] or run["recording"] for run in runs])
-        limit = max(limit_ns, limit_share * float(numpy.median(durations_ns[baseline_mask]))) if baseline_mask.any() else limit_ns
-        counts = {
-            f"{cohort}_{unit}": count
-            for cohort, mask in (("baseline", baseline_mask), ("candidate", candidate_mask))
-            for unit, count in (("runs", int(mask.sum())), ("computers", len(set(computers[mask].tolist()))))
-        }
+        counts, sets = {}, {}
+        for name, mask in (("baseline", baseline_mask), ("candidate", candidate_mask)):
+            sets[name] = set(sample.computer[mask].tolist())
+            counts[f"{name}_runs"] = int(mask.sum())
+            counts[f"{name}_computers"] = len(sets[name])
+        paired = len(sets["baseline"] & sets["candidate"])
+        counts["paired_computers"] = paired
+        limit = max(float(limit_ns), limit_share * float(numpy.median(sample.total_ns[baseline_mask]))) if baseline_mask.any() else float(limit_ns)
         missing = max(
             min_count - counts[f"{cohort}_{unit}"]
             for cohort in ("baseline", "candidate")
@@ -359,14 +251,14 @@ class Fleet:
         )
         if missing > 0:
             reason = f"a cohort has fewer than {MIN_RUNS} runs or {MIN_COMPUTERS} computers; about {missing} more computers are needed"
-            return Record({**counts, **_verdict(None, reason), "limit_ns": int(limit), "more_computers": missing})
-        comparison = _compare(
-            durations_ns[candidate_mask], durations_ns[baseline_mask], computers[candidate_mask], computers[baseline_mask]
-        )
-        # No comparison means that all runs took the same time.
-        difference = comparison.difference() if comparison is not None else Difference(0, 0, 0)
+            return Record({**counts, **_verdict(None, reason), **_NO_DIFFERENCE, "limit_ns": int(limit), "more_computers": missing})
+        estimate = _cohort_difference(sample, baseline_mask, candidate_mask)
+        difference = interval(estimate)
+        # A difference in an interval without length is equal for all pairs.
         passed = True if difference.high_ns < limit else False if difference.low_ns > limit else None
-        more_computers = None if passed is not None else _more_computers(difference, limit, counts["baseline_computers"], counts["candidate_computers"])
+        more_computers = None
+        if passed is None:
+            more_computers = _more_computers(difference, limit, counts["baseline_computers"], counts["candidate_computers"])
         reason = (
             f"{seconds(abs(difference.ns))} {'slower' if difference.ns > 0 else 'faster'} "
             f"(95 % interval {seconds(difference.low_ns)} to {seconds(difference.high_ns)}), limit {seconds(int(limit))}"
@@ -380,17 +272,64 @@ class Fleet:
                 "effect_ns": difference.ns,
                 "low_ns": difference.low_ns,
                 "high_ns": difference.high_ns,
-                "p": 1.0 if comparison is None else comparison.p,
+                "p": math.erfc(abs(estimate.ns) / estimate.error_ns / math.sqrt(2)) if estimate.error_ns > 0 else 1.0,
                 "limit_ns": int(limit),
                 "more_computers": more_computers,
             }
         )
 
-    def html(self, path: Path, transition: str = "boot") -> None:
-        """Writes a self-contained HTML report about the fleet. Replaces an existing file."""
+    def _cohort(self, transition: str, sample: Sample, cohort: Mapping[str, Any]) -> Any:
+        """Returns the runs that meet all conditions of a cohort."""
+        import numpy
+
+        if not cohort:
+            raise UsageError("a cohort needs at least one condition")
+        mask: Any = numpy.ones(len(sample), bool)
+        for name, condition in cohort.items():
+            mask &= self._condition(transition, sample, name, condition)
+        return mask
+
+    def _condition(self, transition: str, sample: Sample, name: str, condition: Any) -> Any:
+        import numpy
+
+        if name in ("since", "before"):
+            from ._reasons import is_since
+
+            chosen, known = is_since(sample, utc_text(condition))
+            return known & (chosen if name == "since" else ~chosen)
+        if name in self.attributes or name == "computer":
+            values = self._values(transition, name)
+            return numpy.array([_meets(value, condition, by_version=False) for value in values], dtype=bool)
+        if "versions" in data.views(self._database):
+            table = self._table(transition)
+            rows = self._database.execute(
+                f"SELECT r.run, v.version FROM versions AS v JOIN {table.name} AS r USING (recording) WHERE v.module = ?", [name]
+            ).fetchall()
+            if rows:
+                mask: Any = numpy.zeros(len(sample), bool)
+                if condition is None:
+                    have = self._database.execute(f"SELECT DISTINCT run FROM {table.name} WHERE recording IN (SELECT recording FROM versions)").fetchall()
+                    mask[[run for (run,) in have]] = True
+                    mask[[run for run, _ in rows]] = False
+                else:
+                    mask[[run for run, version in rows if _meets(version, condition, by_version=True)]] = True
+                return mask
+        raise UsageError(
+            f"unknown attribute or module {name!r} in a cohort; available: computer, since, before, {', '.join(self.attributes)}, and the modules with recorded versions"
+        )
+
+    def _values(self, transition: str, name: str) -> Any:
+        """Returns the value of an attribute for each run, as text."""
+        import numpy
+
+        values = self._table(transition).column(name)
+        return numpy.ma.filled(values, "") if isinstance(values, numpy.ma.MaskedArray) else values
+
+    def html(self, path: Path, transition: Optional[str] = None) -> None:
+        """Writes a self-contained HTML report about all kinds of transitions, or one. Replaces an existing file."""
         from ._fleet_page import page
 
-        text = page(self, transition)
+        text = page(self, self.transitions if transition is None else (transition,))
         target = os.fspath(path)
         # Use a unique name in case of concurrent writers.
         temporary_path = f"{target}.{uuid.uuid4().hex}.unfinished"
@@ -400,144 +339,49 @@ class Fleet:
 
     def __repr__(self) -> str:
         [(recordings, computers)] = self._database.execute("SELECT count(*), count(DISTINCT computer) FROM recordings").fetchall()
-        return f"<fleet of {computers:,} computers: {recordings:,} recordings>"
+        text = f"fleet of {computers:,} computers: {recordings:,} recordings"
+        if self.tags is not None and (self.tags.unmatched or self.tags.untagged):
+            text += f"; tags: {self.tags.unmatched:,} rows without a {self.tags.key}, {self.tags.untagged:,} {self.tags.key}s without a row"
+        return f"<{text}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.phases()._repr_html_()}"
+        phases = self.phases(transition=self.transitions[0])
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{phases._repr_html_()}"
 
-    def _candidates(self, transition: str, runs: list[dict[str, Any]], durations_ns: Any, computers: Any) -> tuple[list[_Group], int, int]:
-        """Returns the groups to test, the number of groups that are too small, and the number of pairs skipped because
-        their module version is not associated with slow runs."""
-        import numpy
-
-        # Merge groups with the same runs, attributes first: modules of one update change versions together.
-        singles: dict[bytes, _Group] = {}
-        too_small = 0
-        for part, mask in self._parts(runs):
-            if mask.all():
-                continue
-            if not _large_enough(mask, computers):
-                too_small += 1
-                continue
-            group = _Group((part,), mask)
-            first_group = singles.setdefault(mask.tobytes(), group)
-            if first_group is not group:
-                first_group.also.append(group.name)
-        groups = list(singles.values())
-        not_tried = 0
-        for first, second in itertools.combinations(list(groups), 2):
-            versions = [group for group in (first, second) if group.parts[0][0] not in self.attributes]
-            if first.parts[0][0] == second.parts[0][0] or len(versions) == 2:
-                continue
-            mask = first.mask & second.mask
-            if (mask == first.mask).all() or (mask == second.mask).all() or not mask.any():
-                continue
-            if not _large_enough(mask, computers):
-                too_small += 1
-            elif versions and not self._is_associated(versions[0], durations_ns, computers):
-                # Count it as tested.
-                not_tried += 1
-            else:
-                groups.append(_Group(first.parts + second.parts, mask))
-        for change in self.drift(transition):
-            mask = numpy.array([(run["recorded_utc"] or "") >= change.first_after_utc for run in runs], dtype=bool)
-            if _large_enough(mask, computers):
-                groups.append(_Group((("since", change.first_after_utc),), mask))
-        return groups, too_small, not_tried
-
-    def _parts(self, runs: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, str], Any]]:
-        """Yields attribute values, then module versions, each with a mask of the runs that have it."""
-        import numpy
-
-        for attribute in self.attributes:
-            values = [run[attribute] for run in runs]
-            for value in sorted({value for value in values if value not in (None, "")}):
-                yield (attribute, value), numpy.array([run_value == value for run_value in values], dtype=bool)
-        if "versions" not in self._tables():
-            return
-        run_indices: dict[str, list[int]] = {}
-        for index, run in enumerate(runs):
-            run_indices.setdefault(run["recording"], []).append(index)
-        versions = self._database.execute(
-            """SELECT module, version, list(DISTINCT recording) FROM versions GROUP BY module, version
-               HAVING count(DISTINCT recording) BETWEEN 2 AND (SELECT count(*) - 1 FROM recordings) ORDER BY module, version"""
-        )
-        while rows := versions.fetchmany(1000):
-            for module, version, recordings in rows:
-                mask: Any = numpy.zeros(len(runs), dtype=bool)
-                mask[[index for recording in recordings for index in run_indices.get(recording, ())]] = True
-                if mask.any():
-                    yield (module, version), mask
-
-    @staticmethod
-    def _is_associated(group: _Group, durations_ns: Any, computers: Any) -> bool:
-        """Returns whether the runs of a group are slower at a one-sided significance level of 5 %."""
-        comparison = _compare(durations_ns[group.mask], durations_ns[~group.mask], computers[group.mask], computers[~group.mask])
-        return comparison is not None and comparison.z > 0 and comparison.p < 0.1
-
-    def _best(self, candidates: list[_Group], durations_ns: Any, computers: Any, tried: int) -> Optional[tuple[_Group, Difference, float]]:
-        """Returns the most significant group, its difference, and its corrected p-value."""
-        min_z = _critical_z(CHANCE / tried)
-        significant = []
-        for group in candidates:
-            comparison = _compare(durations_ns[group.mask], durations_ns[~group.mask], computers[group.mask], computers[~group.mask])
-            if comparison is not None and comparison.z >= min_z:
-                excess = comparison.shift(0.0) - _min_effect(durations_ns[~group.mask])
-                if excess >= 0:
-                    significant.append((group, comparison, excess))
-        # Prefer simpler groups among equally significant ones.
-        significant.sort(key=lambda candidate: (-candidate[1].z, len(candidate[0].parts)))
-        for group, comparison, excess in significant:
-            margins = [excess, comparison.shift(min_z)]
-            if len(group.parts) > 1:
-                within = self._within_parts(group, candidates, durations_ns, computers)
-                if within is None or any(part.z < min_z for part in within):
-                    continue
-                margins += [part.shift(min_z) for part in within]
-            return group, comparison.difference(min(margins)), min(1.0, comparison.p * tried)
-        return None
-
-    def _within_parts(self, pair: _Group, candidates: list[_Group], durations_ns: Any, computers: Any) -> Optional[list[_Comparison]]:
-        """Compares a pair with the other runs of each of its parts; ``None`` if a comparison is not possible."""
-        comparisons = []
-        for part in pair.parts:
-            single = next((group for group in candidates if group.parts == (part,)), None)
-            if single is None:
-                return None
-            others = single.mask & ~pair.mask
-            comparison = _compare(durations_ns[pair.mask], durations_ns[others], computers[pair.mask], computers[others])
-            if comparison is None:
-                return None
-            comparisons.append(comparison)
-        return comparisons
-
-    def _subject(self, transition: str, runs: list[dict[str, Any]], mask: Any) -> dict[str, Any]:
+    def _subject(self, transition: str, sample: Sample, group: Group) -> dict[str, Any]:
         """Returns the subject whose time in the account differs most between a group and the rest. To avoid selection
         bias, it is selected on every second computer and its mean difference is measured on the others."""
+        import numpy
+
         no_subject = {"subject": "", "subject_phase": "", "subject_ns": None}
-        if "account" not in self._tables():
+        if "account" not in data.views(self._database):
             return no_subject
-        names = [run["computer"] or run["recording"] for run in runs]
-        members = {name for name, is_in in zip(names, mask) if is_in}
-        ordered = sorted(set(names), key=lambda name: (name not in members, name))
-        selecting = set(ordered[::2])
+        mask, known = group.run_mask(sample), group.known_runs(sample)
+        if group.values is not None:
+            # Compare the second half of a steady change with the first.
+            mask = group.values > 0.5
+        is_member: Any = numpy.zeros(sample.computers, bool)
+        is_member[sample.computer[mask & known]] = True
+        half: Any = numpy.zeros(sample.computers, bool)
+        for side in (is_member, ~is_member):
+            half[numpy.flatnonzero(side)[::2]] = True
+        import pyarrow
+
+        side = pyarrow.table({"run": numpy.flatnonzero(known), "is_in": mask[known], "is_selecting": half[sample.computer][known]})
+        self._database.register("side", side)
+        table = self._table(transition)
         rows = self._database.execute(
-            """WITH side AS (SELECT unnest($recordings) AS recording, unnest($inside) AS is_in, unnest($selecting) AS is_selecting),
-                    counted AS (SELECT is_selecting, count(*) FILTER (is_in) AS in_count, count(*) FILTER (NOT is_in) AS out_count FROM side GROUP BY 1),
+            f"""WITH sides AS (SELECT r.recording, any_value(side.is_in) AS is_in, any_value(side.is_selecting) AS is_selecting FROM side JOIN {table.name} AS r USING (run) GROUP BY 1),
+                    counted AS (SELECT is_selecting, count(*) FILTER (is_in) AS in_count, count(*) FILTER (NOT is_in) AS out_count FROM sides GROUP BY 1),
                     compared AS (
                         SELECT subject, phase, is_selecting,
                                coalesce(sum(ns) FILTER (is_in), 0) / any_value(in_count) - coalesce(sum(ns) FILTER (NOT is_in), 0) / any_value(out_count) AS more
-                        FROM account JOIN side USING (recording) JOIN counted USING (is_selecting)
-                        WHERE transition = $transition AND kind <> 'idle' AND in_count > 0 AND out_count > 0 GROUP BY ALL)
+                        FROM account JOIN sides USING (recording) JOIN counted USING (is_selecting)
+                        WHERE transition = $transition AND kind NOT IN ('idle', 'unknown') AND in_count > 0 AND out_count > 0 GROUP BY ALL)
                SELECT selected.subject, selected.phase, measured.more
                FROM (SELECT * FROM compared WHERE is_selecting AND more > 0 ORDER BY more DESC, subject, phase LIMIT 1) AS selected
                JOIN compared AS measured ON measured.subject = selected.subject AND measured.phase = selected.phase AND NOT measured.is_selecting""",
-            {
-                "recordings": [run["recording"] for run in runs],
-                "inside": [bool(is_in) for is_in in mask],
-                "selecting": [name in selecting for name in names],
-                "transition": transition,
-            },
+            {"transition": transition},
         ).fetchall()
         if not rows or rows[0][2] <= 0:
             return no_subject
@@ -551,21 +395,89 @@ class Explanations(NamedTuple):
     found: Records
     """Significant factors, strongest first."""
     tried: int
-    """Number of tested groups."""
+    """Number of compared groups."""
     too_small: int
     """Number of groups with too few runs or computers."""
     runs: int
     """Number of runs with a known duration."""
+    undecided: Records
+    """Groups that may be slow, but need more computers for a verdict."""
 
     def __repr__(self) -> str:
-        if not self.found:
-            return f"<no significant factors: {self.tried} groups tested, {self.too_small} too small, {self.runs} runs>"
-        return "\n".join(
-            f"{factor.what}: {slower(factor)}, {factor.runs} runs on {factor.computers} computers"
-            + (f"; largest contributor {factor.subject} in {factor.subject_phase}" if factor.subject else "")
-            + (f"; same runs as {', '.join(factor.same_runs_as)}" if factor.same_runs_as else "")
-            for factor in self.found
-        )
+        lines = [_describe(factor) for factor in self.found]
+        if not lines:
+            lines = [f"<no significant factors: {self.tried} groups compared, {self.too_small} too small, {self.runs} runs>"]
+        for row in self.undecided:
+            lines.append(f"cannot tell yet: {row.what} ({row.computers} computers); about {row.more_computers:,} more computers would decide")
+        return "\n".join(lines)
+
+
+class Comparison(NamedTuple):
+    """A run beside the usual run of its computer."""
+
+    computer: str
+    recorded_utc: Optional[str]
+    duration_ns: int
+    usual_ns: int
+    """Median duration of the other runs."""
+    compared_with: str
+    """The other runs, such as ``12 other runs of PC-7``."""
+    entries: Records
+    """Time of each subject or phase: ``ns``, ``usual_ns`` and ``more_ns``, largest increase first."""
+
+    def __repr__(self) -> str:
+        more = self.duration_ns - self.usual_ns
+        head = f"{self.computer}: {seconds(self.duration_ns)}, {seconds(abs(more))} {'more' if more >= 0 else 'less'} than the median of {self.compared_with}"
+        lines = [
+            f"  {entry.phase}{': ' + entry.subject if entry.subject else ''}: {seconds(entry.ns)}, usually {seconds(entry.usual_ns)}"
+            for entry in self.entries[:5]
+            if entry.more_ns >= MIN_EFFECT_NS
+        ]
+        return "\n".join([head, *lines])
+
+
+class Watch(NamedTuple):
+    """What is new in a fleet since a date."""
+
+    since_utc: str
+    runs: int
+    computers: int
+    new_computers: tuple[str, ...]
+    """Computers without an earlier run."""
+    difference: Record
+    """Difference to earlier runs of the same computers: ``effect_ns``, ``low_ns``, ``high_ns``, ``computers``."""
+    slow_runs: Records
+    """Runs that took longer than usual for their computer, with the reason, slowest first."""
+    new_subjects: Records
+    """Subjects with at least 300 ms that no earlier run has."""
+    new_versions: Records
+    """Versions of modules that no earlier run has."""
+
+    def __repr__(self) -> str:
+        lines = [f"Since {self.since_utc}: {self.runs:,} runs of {self.computers:,} computers, {len(self.new_computers):,} of them new"]
+        if self.difference.computers:
+            effect = self.difference
+            lines.append(
+                f"{effect.computers:,} computers with earlier runs: {seconds(abs(effect.effect_ns))} {'slower' if effect.effect_ns > 0 else 'faster'} "
+                f"(95 % interval {seconds(effect.low_ns)} to {seconds(effect.high_ns)})"
+            )
+        lines += [f"slow: {row.computer}, {seconds(row.duration_ns)}, usually {seconds(row.usual_ns)}" + (f": {row.reason}" if row.reason else "") for row in self.slow_runs]
+        lines += [f"new: {row.subject} in {row.phase}, {seconds(row.mean_ns)} in {row.runs:,} runs" for row in self.new_subjects]
+        lines += [f"new: {row.module} {row.version} on {row.computers:,} computers" for row in self.new_versions]
+        return "\n".join(lines)
+
+
+def _describe(factor: Record) -> str:
+    parts = [f"{factor.what}: {slower(factor)}, {factor.runs} runs on {factor.computers} computers"]
+    if factor.seen_in == "slow_runs":
+        parts.append(f"{factor.slow_percent:.0f} % of its runs are slow, {factor.rest_slow_percent:.0f} % of the rest")
+    if factor.phase:
+        parts.append(f"{factor.phase} {seconds(factor.phase_effect_ns)} longer" if factor.phase_effect_ns is not None else f"in {factor.phase}")
+    if factor.subject:
+        parts.append(f"largest contributor {factor.subject} in {factor.subject_phase}")
+    if factor.same_runs_as:
+        parts.append(f"same runs as {', '.join(factor.same_runs_as)}")
+    return "; ".join(parts)
 
 
 def slower(factor: Record) -> str:
@@ -575,76 +487,7 @@ def slower(factor: Record) -> str:
     return f"{seconds(factor.effect_ns)} slower (95 % interval {seconds(factor.low_ns)} to {seconds(factor.high_ns)})"
 
 
-class _Group:
-    def __init__(self, parts: tuple[tuple[str, str], ...], mask: Any) -> None:
-        self.parts = parts
-        self.mask = mask
-        self.also: list[str] = []
-        """Names of merged groups with the same runs."""
-
-    @property
-    def name(self) -> str:
-        return " and ".join(f"{attribute} {'' if attribute == 'since' else '= '}{value}" for attribute, value in self.parts)
-
-
-def _codes(names: list[str]) -> Any:
-    import numpy
-
-    return numpy.unique(numpy.array(names, dtype=object).astype(str), return_inverse=True)[1]
-
-
-def _large_enough(mask: Any, computers: Any) -> bool:
-    sides = (mask, ~mask)
-    return all(side.sum() >= MIN_RUNS and len(set(computers[side].tolist())) >= MIN_COMPUTERS for side in sides)
-
-
-def _min_effect(durations_ns: Any) -> float:
-    """Returns the minimum relevant difference for runs of this duration."""
-    import numpy
-
-    return max(float(MIN_EFFECT_NS), MIN_EFFECT_SHARE * float(numpy.median(durations_ns)))
-
-
-def _evenly_spaced(values: range, count: int) -> Union[range, list[int]]:
-    return values if len(values) <= count else [values[index * (len(values) - 1) // (count - 1)] for index in range(count)]
-
-
-def _quantile(sorted_ns: list[int], share: float) -> int:
-    """Returns the smallest value that is greater than or equal to this share of the values."""
-    return sorted_ns[min(len(sorted_ns) - 1, max(0, math.ceil(share * len(sorted_ns)) - 1))]
-
-
-def _by_computer(durations_ns: Any, computers: Any) -> Any:
-    """Returns the median of each computer's runs, because they are not independent."""
-    import numpy
-
-    order = numpy.lexsort((durations_ns, computers))
-    values, codes = durations_ns[order], computers[order]
-    starts = numpy.flatnonzero(numpy.r_[True, codes[1:] != codes[:-1]])
-    counts = numpy.diff(numpy.r_[starts, len(codes)])
-    return (values[starts + (counts - 1) // 2] + values[starts + counts // 2]) / 2
-
-
-def _compare(first: Any, second: Any, first_computers: Any, second_computers: Any) -> Optional[_Comparison]:
-    """Compares two groups; ``None`` if one is too small or all values are equal."""
-    import numpy
-
-    if len(first) < MIN_RUNS or len(second) < MIN_RUNS:
-        return None
-    first, second = _by_computer(first, first_computers), _by_computer(second, second_computers)
-    first_count, second_count = len(first), len(second)
-    if first_count < MIN_COMPUTERS or second_count < MIN_COMPUTERS:
-        return None
-    combined = numpy.concatenate((first, second))
-    _, inverse, counts = numpy.unique(combined, return_inverse=True, return_counts=True)
-    ranks = (numpy.cumsum(counts) - (counts - 1) / 2)[inverse]
-    total = first_count + second_count
-    u = ranks[:first_count].sum() - first_count * (first_count + 1) / 2
-    ties = float((counts**3 - counts).sum()) / (total * (total - 1))
-    deviation = math.sqrt(max(0.0, first_count * second_count / 12 * (total + 1 - ties)))
-    if deviation == 0:
-        return None
-    return _Comparison(first, second, deviation, float((u - first_count * second_count / 2) / deviation))
+_NO_DIFFERENCE = {"effect_ns": None, "low_ns": None, "high_ns": None, "p": None}
 
 
 def _verdict(passed: Optional[bool], reason: str) -> dict[str, Any]:
@@ -653,7 +496,22 @@ def _verdict(passed: Optional[bool], reason: str) -> dict[str, Any]:
     return {"passed": passed, "verdict": verdict, "exit_code": exit_code, "why": reason if passed is not None else f"Unknown: {reason}"}
 
 
-def _more_computers(difference: Difference, limit: float, baseline: int, candidate: int) -> Optional[int]:
+def _cohort_difference(sample: Sample, baseline: Any, candidate: Any) -> Estimate:
+    """Estimates the difference of two cohorts, within the computers that are in both and between the others."""
+    import numpy
+
+    chosen = baseline | candidate
+    _, computer = numpy.unique(sample.computer[chosen], return_inverse=True)
+    part = Sample(computer, sample.total_ns[chosen])
+    group = group_of_mask((), candidate[chosen], part)
+    medians = part.medians(part.total_ns)
+    estimates = [shift_between(medians[group.share == 1], medians[group.share == 0])]
+    if group.varies:
+        estimates.append(shift_of(paired_differences(part, group, part.total_ns)))
+    return combine(estimates)
+
+
+def _more_computers(difference: Interval, limit: float, baseline: int, candidate: int) -> Optional[int]:
     """Returns how many additional computers per cohort shrink the interval to the distance between difference and
     limit. The length of the interval is proportional to the square root of ``1 / baseline + 1 / candidate``."""
     distance = abs(limit - difference.ns)
@@ -666,39 +524,55 @@ def _more_computers(difference: Difference, limit: float, baseline: int, candida
     return max(1, math.ceil(required) - smaller)
 
 
-def _log_tail(z: float) -> float:
-    """Returns the logarithm of the upper tail probability of the normal distribution."""
-    if z < 30:
-        return math.log(math.erfc(z / math.sqrt(2)) / 2)
-    return -z * z / 2 - math.log(z * math.sqrt(2 * math.pi))
+_RELATIONS = (">=", "<=", ">", "<")
 
 
-def _critical_z(significance: float) -> float:
-    """Returns the critical ``z`` of a two-sided test at this significance level."""
-    low, high = 0.0, 40.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) > significance else (low, middle)
-    return high
+def _meets(value: Any, condition: Any, by_version: bool) -> bool:
+    """Returns whether a value meets a condition: equal, one of a list, or above or below as in ``">= 6.0"``.
+
+    >>> _meets("6.10", ">= 6.9", True), _meets("8", [4, 8], False), _meets("", "< 3", False)
+    (True, True, False)
+    """
+    if isinstance(condition, (list, tuple, set, frozenset)):
+        return any(_meets(value, item, by_version) for item in condition)
+    text = "" if value is None else str(value)
+    if isinstance(condition, str):
+        relation = next((relation for relation in _RELATIONS if condition.startswith(relation)), None)
+        if relation is not None:
+            limit = condition[len(relation) :].strip()
+            if not text:
+                return False
+            if by_version:
+                first, second = version_key(text), version_key(limit)
+            else:
+                numbers = number(text), number(limit)
+                if numbers[1] is None:
+                    raise UsageError(f"{condition!r} in a cohort needs a number")
+                if numbers[0] is None:
+                    return False
+                first, second = numbers  # type: ignore[assignment]
+            return {">=": first >= second, "<=": first <= second, ">": first > second, "<": first < second}[relation]
+    return text == str(condition)
 
 
-def _best_split(splits: Iterable[int], durations_ns: Any, computers: Any, start: int, end: int) -> Optional[tuple[int, _Comparison]]:
-    """Returns the most significant split of a range of runs, with the comparison of the runs after and before it."""
-    comparisons = []
-    for split in splits:
-        comparison = _compare(durations_ns[split:end], durations_ns[start:split], computers[split:end], computers[start:split])
-        if comparison is not None:
-            comparisons.append((split, comparison))
-    return max(comparisons, key=lambda candidate: abs(candidate[1].z), default=None)
+def utc_text(date: Union[str, datetime.date]) -> str:
+    """Returns a date as text; raises an error if it is not one.
+
+    >>> utc_text("2026-03-05"), utc_text(datetime.date(2026, 3, 5))
+    ('2026-03-05', '2026-03-05')
+    """
+    if isinstance(date, datetime.datetime) and date.tzinfo is not None:
+        date = date.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    if isinstance(date, datetime.date):
+        return date.isoformat()
+    try:
+        datetime.datetime.fromisoformat(date.rstrip("Z")[:26])
+    except (ValueError, AttributeError):
+        raise UsageError(f"{date!r} is not a date, such as 2026-03-05 or 2026-03-05T08:00:00") from None
+    return date
 
 
-def _even_indices(length: int) -> Any:
-    import numpy
-
-    return numpy.linspace(0, length - 1, _MAX_PAIRED).round().astype(int)
-
-
-def fleet(runs: Path, tags: Optional[Path] = None) -> Fleet:
-    """Opens the tables written by ``onoff.summaries``. ``tags`` is a CSV or Parquet file with a column ``computer`` or
-    ``recording``, and one column per additional attribute, such as a driver version."""
+def fleet(runs: Path, tags: Any = None) -> Fleet:
+    """Opens the tables written by ``onoff.summaries``. ``tags`` is a CSV or Parquet file or a DataFrame with a column
+    ``computer`` or ``recording``, and one column per additional attribute, such as a driver version. Tags are text."""
     return Fleet(runs, tags)

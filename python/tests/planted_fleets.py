@@ -5,6 +5,7 @@ import datetime
 import numpy
 
 from onoff._fleet import Fleet
+from onoff._sample import Sample, attribute_groups, module_groups
 
 SECONDS = 30.0
 SPREAD, NOISE = 0.15, 0.08
@@ -16,33 +17,33 @@ class PlantedFleet(Fleet):
 
     def __init__(self, lengths, planted, computers, attributes=None, modules=None, days=None):
         self.attributes = tuple(attributes or ())
+        self.columns = attributes or {}
         self.modules = modules or {}
         self.planted_ns = 1e9 * planted
-        self.all_runs = [
-            {
-                "recording": str(number),
-                "number": 0,
-                "computer": f"PC-{computer:04}",
-                "recorded_utc": None if days is None else (FIRST + datetime.timedelta(days=float(days[number]))).isoformat(),
-                "duration_ns": int(1e9 * length),
-                **{name: str(values[number]) for name, values in (attributes or {}).items()},
-            }
-            for number, (length, computer) in enumerate(zip(lengths + planted, computers))
-        ]
+        stamps = None if days is None else [(FIRST + datetime.timedelta(days=float(day))).isoformat() for day in days]
+        self.planted_sample = Sample(numpy.asarray(computers), 1e9 * (lengths + planted), days, stamps)
 
-    def runs(self, transition="boot"):
-        return self.all_runs
+    def _sample(self, transition):
+        return self.planted_sample
 
-    def _tables(self):
-        return set()
-
-    def _parts(self, runs):
+    def _groups(self, transition, sample):
+        for name, values in self.columns.items():
+            yield from attribute_groups(name, values, sample)
+        everywhere = numpy.ones(len(sample), bool)
         for name, has_new in self.modules.items():
-            yield (name, "2"), has_new
+            versions = {"1": numpy.flatnonzero(~has_new), "2": numpy.flatnonzero(has_new)}
+            yield from module_groups(name, versions, everywhere, sample)
+
+    def _values(self, transition, name):
+        return self.columns[name]
+
+    def _subject(self, transition, sample, group):
+        return {"subject": "", "subject_phase": "", "subject_ns": None}
 
     def truth_ns(self, what):
         """Returns the mean planted difference between runs with and without a module."""
-        mask = self.modules[what.split(" = ")[0]]
+        name, version = what.split(" = ")
+        mask = self.modules[name] == (version == "2")
         return self.planted_ns[mask].mean() - self.planted_ns[~mask].mean()
 
 
@@ -74,8 +75,22 @@ def two_build_fleet(rng, baseline, candidate, share, runs=2):
     return PlantedFleet(lengths, share * lengths * is_new, computer, attributes={"build": numpy.where(is_new, 2, 1)})
 
 
-def changed_fleet(rng, seconds, computers=120, day=35):
-    """Returns computers with one run each within 60 days, slower after one day."""
-    lengths, computer = durations(rng, computers, 1)
-    days = numpy.sort(rng.uniform(0, 60, computers))
+def upgraded_fleet(rng, computers, share, runs=4):
+    """Returns computers with half of their runs before an upgrade and half after it, slower by a share."""
+    lengths, computer = durations(rng, computers, runs)
+    is_new = numpy.tile(numpy.arange(runs) >= runs // 2, computers)
+    return PlantedFleet(lengths, share * lengths * is_new, computer, attributes={"build": numpy.where(is_new, 2, 1)})
+
+
+def changed_fleet(rng, seconds, computers=120, day=35, runs=1):
+    """Returns computers with runs within 60 days, slower after one day."""
+    lengths, computer = durations(rng, computers, runs)
+    days = numpy.sort(rng.uniform(0, 60, computers)) if runs == 1 else rng.uniform(0, 60, computers * runs)
     return PlantedFleet(lengths, seconds * (days >= day), computer, days=days)
+
+
+def drifting_fleet(rng, share, computers=120, runs=4):
+    """Returns computers that become slower by a share within 60 days."""
+    lengths, computer = durations(rng, computers, runs)
+    days = rng.uniform(0, 60, computers * runs)
+    return PlantedFleet(lengths, share * SECONDS * days / 60, computer, days=days)

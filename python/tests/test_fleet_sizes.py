@@ -1,12 +1,15 @@
 """Measures the coverage of the confidence intervals of a fleet."""
 
+from types import SimpleNamespace
+
 import duckdb
 import numpy
 import pytest
 
 import onoff
 from onoff._fleet import Fleet
-from planted_fleets import SECONDS, PlantedFleet, changed_fleet, slow_module_fleet, two_build_fleet
+from onoff._sample import Sample, group_of_mask
+from planted_fleets import SECONDS, PlantedFleet, changed_fleet, drifting_fleet, slow_module_fleet, two_build_fleet, upgraded_fleet
 
 MIN_COVERAGE = 0.93
 
@@ -40,8 +43,52 @@ def test_drift_intervals_cover_planted_changes():
         for _ in range(120):
             for change in changed_fleet(rng, seconds).drift()[:1]:
                 assert change.low_ns <= change.effect_ns <= change.high_ns
+                if change.kind == "slope":  # The size of a step is not the size of a slope.
+                    continue
                 covered.append(change.low_ns <= 1e9 * seconds <= change.high_ns)
     assert len(covered) > 50 and numpy.mean(covered) >= MIN_COVERAGE, (len(covered), numpy.mean(covered))
+
+
+@pytest.mark.parametrize("seconds", [1.0, 2.5, -2.5])
+def test_drift_compares_computers_with_themselves(seconds):
+    rng = numpy.random.default_rng(174)
+    covered, errors, steps, fleets = [], [], [], 100
+    for _ in range(fleets):
+        for change in changed_fleet(rng, seconds, runs=4).drift()[:1]:
+            steps.append(change.kind == "step")
+            if change.kind != "step":
+                continue
+            covered.append(change.low_ns <= 1e9 * seconds <= change.high_ns)
+            errors.append(change.effect_ns / 1e9 - seconds)
+    # A second is less than what tells a step from a slope.
+    assert len(steps) >= (0.9 if abs(seconds) > 2 else 0.5) * fleets and numpy.mean(steps) >= (0.85 if abs(seconds) > 2 else 0.5), (len(steps), numpy.mean(steps))
+    assert numpy.mean(covered) >= MIN_COVERAGE, (len(covered), numpy.mean(covered))
+    assert abs(numpy.median(errors)) < 0.2
+
+
+def test_drift_finds_slopes():
+    rng = numpy.random.default_rng(175)
+    changes = [drifting_fleet(rng, 0.1).drift() for _ in range(100)]
+    first = [rows[0] for rows in changes if rows]
+    assert len(first) >= 95 and sum(row.kind == "slope" for row in first) >= 80, (len(first), sum(row.kind == "slope" for row in first))
+    covered = [row.low_ns <= 0.1 * SECONDS * 1e9 <= row.high_ns for row in first if row.kind == "slope"]
+    assert numpy.mean(covered) >= MIN_COVERAGE, numpy.mean(covered)
+
+
+def test_healthy_fleets_have_no_drift():
+    rng = numpy.random.default_rng(176)
+    assert sum(bool(changed_fleet(rng, 0.0, runs=4).drift()) for _ in range(200)) <= 3
+
+
+def test_gate_pairs_runs_of_the_same_computers():
+    rng = numpy.random.default_rng(177)
+    for share, verdict in ((0.0, "pass"), (0.10, "regression")):
+        answers = [upgraded_fleet(rng, 120, share).gate({"build": 1}, {"build": 2}) for _ in range(100)]
+        assert all(answer.paired_computers == 120 for answer in answers)
+        # The same number of computers without pairs decides rarely.
+        assert numpy.mean([answer.verdict == verdict for answer in answers]) > 0.9, share
+        truth_ns = share * SECONDS * 1e9
+        assert numpy.mean([answer.low_ns <= 1.01 * truth_ns + 1 and truth_ns * 0.97 <= answer.high_ns for answer in answers]) >= MIN_COVERAGE
 
 
 def verdicts(seed, baseline, candidate, share, fleets=200):
@@ -95,22 +142,24 @@ def test_too_few_computers_give_no_verdict():
 def test_subject_time_is_free_of_selection_bias():
     rng = numpy.random.default_rng(172)
     members, others, subjects, planted = 30, 60, 25, 1.0
+    count = members + others
     measured = []
     for _ in range(60):
         fleet = Fleet.__new__(Fleet)
-        fleet._database = duckdb.connect()
-        runs = [{"recording": f"{number}", "computer": f"PC-{number}"} for number in range(members + others)]
-        mask = numpy.arange(members + others) < members
-        ns = rng.normal(4.0, 1.5, (members + others, subjects))
+        fleet._database = database = duckdb.connect()
+        fleet._run_tables = {"boot": SimpleNamespace(name="runs")}
+        database.execute(f"CREATE TABLE runs AS SELECT i AS run, i::VARCHAR AS recording FROM range({count}) AS r(i)")
+        ns = rng.normal(4.0, 1.5, (count, subjects))
         ns[:members, 0] += planted
         rows = {
-            "recording": numpy.repeat([run["recording"] for run in runs], subjects).tolist(),
-            "subject": [f"service{number}" for number in range(subjects)] * len(runs),
+            "recording": [str(number) for number in range(count) for _ in range(subjects)],
+            "subject": [f"service{number}" for number in range(subjects)] * count,
             "ns": (1e9 * ns.ravel()).astype(int).tolist(),
         }
-        fleet._database.execute("CREATE TABLE rows AS SELECT unnest($recording) AS recording, unnest($subject) AS subject, unnest($ns) AS ns", rows)
-        fleet._database.execute("CREATE VIEW account AS SELECT *, 'boot' AS transition, 'PostBoot' AS phase, 'service' AS kind FROM rows")
-        result = fleet._subject("boot", runs, mask)
+        database.execute("CREATE TABLE rows AS SELECT unnest($recording) AS recording, unnest($subject) AS subject, unnest($ns) AS ns", rows)
+        database.execute("CREATE VIEW account AS SELECT *, 'boot' AS transition, 'PostBoot' AS phase, 'service' AS kind FROM rows")
+        sample = Sample(numpy.arange(count), numpy.full(count, 3e10))
+        result = fleet._subject("boot", sample, group_of_mask((), numpy.arange(count) < members, sample))
         if result["subject"] == "service0":
             measured.append(result["subject_ns"] / 1e9)
     assert len(measured) > 25
