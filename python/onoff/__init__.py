@@ -29,10 +29,11 @@ Tables support the Arrow PyCapsule interface and share their memory with other l
 from __future__ import annotations
 
 from ._answers import Answer, Record, Records
-from ._errors import Error, NothingToAnswer, UnreadableError, UsageError
+from ._errors import Error, MissingFileError, NothingToAnswer, UnreadableError, UsageError
 from ._fleet import Explanations, Fleet, fleet
 from ._onoff import __version__
-from ._summaries import Summaries, summaries
+from ._summaries import Summaries, rows, summaries
+from ._summary_check import SummaryCheck, check_summaries
 from ._recording import (
     Recording,
     Table,
@@ -62,11 +63,13 @@ __all__ = [
     "Error",
     "Explanations",
     "Fleet",
+    "MissingFileError",
     "NothingToAnswer",
     "Record",
     "Records",
     "Recording",
     "Summaries",
+    "SummaryCheck",
     "Table",
     "TableDeclaration",
     "Transition",
@@ -74,6 +77,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "boot",
+    "check_summaries",
     "compare",
     "firmware",
     "fleet",
@@ -84,6 +88,7 @@ __all__ = [
     "netboot",
     "open",
     "prefetch",
+    "rows",
     "shutdown",
     "sql",
     "summaries",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import html
 import json
+import keyword
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable, Optional, SupportsIndex, overload
 
@@ -13,8 +14,11 @@ _MAX_HTML_ROWS = 50
 
 
 class Record(Mapping[str, Any]):
-    """An object of a result, with values accessible by attribute and by key.
+    """An object of a result, with values accessible by attribute and by key. A name that is a method of this class or a
+    keyword of Python has a trailing underscore as an attribute.
 
+    >>> Record({"values": 3, "from": "a"}).values_, Record({"values": 3, "from": "a"}).from_
+    (3, 'a')
     >>> phase = Record({"name": "PreSMSS", "duration_ns": 9_120_400_200})
     >>> phase.name, phase["duration_ns"]
     ('PreSMSS', 9120400200)
@@ -30,10 +34,15 @@ class Record(Mapping[str, Any]):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        try:
-            return self._values[name]
-        except KeyError:
-            raise AttributeError(f"no attribute {name!r}; available: {', '.join(self._values)}") from None
+        for key in (name, name[:-1] if name.endswith("_") else name):
+            if key in self._values:
+                return self._values[key]
+        raise AttributeError(f"no attribute {name!r}; available: {', '.join(map(self._attribute, self._values))}")
+
+    @classmethod
+    def _attribute(cls, name: str) -> str:
+        """Returns the name of the attribute with a value."""
+        return f"{name}_" if keyword.iskeyword(name) or hasattr(cls, name) else name
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -45,7 +54,7 @@ class Record(Mapping[str, Any]):
         return len(self._values)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._values]
+        return [*super().__dir__(), *map(self._attribute, self._values)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.to_dict(),)

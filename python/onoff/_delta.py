@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,10 @@ class DeltaStore:
         self.columns = schemas
         self.deltalake = _deltalake()
         for name, schema in schemas.items():
-            self.deltalake.DeltaTable.create(str(folder / name), schema=schema, mode="ignore")
+            table = self.deltalake.DeltaTable.create(str(folder / name), schema=schema, mode="ignore")
+            if not {field.name for field in table.schema().fields} >= set(schema.names):
+                # An earlier version wrote fewer columns.
+                self.deltalake.write_deltalake(str(folder / name), schema.empty_table(), mode="append", schema_mode="merge")
         # Delete rows of an interrupted run: their recordings are not in `recordings`.
         complete = self._digests("recordings")
         for name in schemas:
@@ -54,6 +57,23 @@ class DeltaStore:
         """Deletes recordings, starting with their rows in ``recordings``, which make the other rows valid."""
         for name in reversed(self.columns):
             self._delete(name, digests)
+
+    def update(self, moved: Mapping[str, Mapping[str, Any]]) -> None:
+        """Replaces values in the rows of recordings."""
+        import pyarrow
+
+        if not moved:
+            return
+        columns = list(next(iter(moved.values())))
+        schema = self.columns["recordings"]
+        source = pyarrow.table(
+            {"recording": list(moved), **{name: [row[name] for row in moved.values()] for name in columns}},
+            schema=pyarrow.schema([schema.field(name) for name in ("recording", *columns)]),
+        )
+        merge = self.deltalake.DeltaTable(str(self.folder / "recordings")).merge(
+            source, predicate="old.recording = new.recording", source_alias="new", target_alias="old"
+        )
+        merge.when_matched_update({name: f"new.{name}" for name in columns}).execute()
 
     def write(self, tables: Iterable[tuple[str, Any]]) -> None:
         """Writes rows, with ``recordings`` last."""

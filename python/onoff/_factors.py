@@ -60,6 +60,12 @@ _EXACT_Z = 3.2
 _MAX_EXACT = 300
 """Maximum number of exact tail probabilities per round."""
 _CHUNK = 256
+"""Maximum number of groups compared at once."""
+_CHUNK_VALUES = 4_000_000
+"""Maximum number of groups times computers compared at once."""
+_MAX_CACHED = 20_000_000
+"""Maximum number of pairs times computers that are kept for the next round."""
+_NOT_TRIED: Any = object()
 
 
 class Signal:
@@ -132,6 +138,7 @@ class Search:
         self.min_effect_ns = min_effect_ns(sample.total_ns)
         self.pairs = _count_pairs(self.singles, sample)
         self.removed: list[tuple[Group, dict[str, float]]] = []
+        self.chunk = max(8, min(_CHUNK, _CHUNK_VALUES // max(1, sample.computers)))
         self._pairs: dict[tuple[int, int], Optional[Group]] = {}
         self._prepare()
 
@@ -346,8 +353,8 @@ class Search:
         small = [group for group in self.too_small if group.counts(self.sample)[1] >= 2 and group.counts(self.sample)[3] >= MIN_COMPUTERS]
         hits = [hit for hit in self._hits() if hit.family == SINGLE and hit.log_chance >= math.log(CHANCE)]
         log_price = math.log(max(1, len(small)) * sum(signal.level != SUBJECT for signal in self.signals))
-        for start in range(0, len(small), _CHUNK):
-            chunk = small[start : start + _CHUNK]
+        for start in range(0, len(small), self.chunk):
+            chunk = small[start : start + self.chunk]
             for _, group, index, _ in self._above(self.z(chunk), chunk, SINGLE, set(), _SPEAKS_Z):
                 z = self._exact_z(float(self.z([group])[index, 0]), group, index)
                 hits.append(Hit(group, self.signals[index], z, log_tail(z) + log_price, SINGLE))
@@ -366,8 +373,8 @@ class Search:
         z_of_single: list[Any] = []
         taken = {id(hit.group) for hit in self.found}
         for family, groups in ((SINGLE, self.singles), (DATE, self.dates)):
-            for start in range(0, len(groups), _CHUNK):
-                chunk = groups[start : start + _CHUNK]
+            for start in range(0, len(groups), self.chunk):
+                chunk = groups[start : start + self.chunk]
                 z = self.z(chunk)
                 if family == SINGLE:
                     z_of_single.append(z)
@@ -377,7 +384,7 @@ class Search:
             batch: list[Group] = []
             for pair in self._speaking_pairs(speaking):
                 batch.append(pair)
-                if len(batch) == _CHUNK:
+                if len(batch) == self.chunk:
                     raw += self._above(self.z(batch), batch, PAIR, taken)
                     batch = []
             if batch:
@@ -477,9 +484,11 @@ class Search:
             for second in (column for column, is_chosen in zip(partners, speaks) if is_chosen):
                 if self.singles[second].parts[0].is_attribute and second <= first:
                     continue
-                if (first, second) not in self._pairs:
-                    self._pairs[first, second] = _pair(self.singles[first], self.singles[second], self.sample)
-                pair = self._pairs[first, second]
+                pair = self._pairs.get((first, second), _NOT_TRIED)
+                if pair is _NOT_TRIED:
+                    pair = _pair(self.singles[first], self.singles[second], self.sample)
+                    if len(self._pairs) * self.sample.computers < _MAX_CACHED:
+                        self._pairs[first, second] = pair
                 if pair is not None:
                     yield pair
 
@@ -489,7 +498,8 @@ class Search:
 
         for parent in hit.group.parents:
             inside = parent.share > 0 if hit.group.varies else parent.share > 0.5
-            rest = Group(hit.group.parts, numpy.where(inside, hit.group.share, numpy.nan), hit.group.mask)
+            mask = hit.group.run_mask(self.sample) if hit.group.varies else None
+            rest = Group(hit.group.parts, numpy.where(inside, hit.group.share, numpy.nan), mask)
             if rest.counts(self.sample)[3] < MIN_COMPUTERS:
                 return False
             if self.z([rest])[self._index(hit.signal), 0] < _WITHIN_Z:
@@ -783,6 +793,7 @@ def _pair(first: Group, second: Group, sample: Sample) -> Optional[Group]:
         group = Group(first.parts + second.parts, numpy.where(known, first.share * second.share, 0.0))
     group.share = numpy.where(known, group.share, numpy.nan)
     group.parents = (first, second)
+    group.mask = None
     runs = group.counts(sample)[0]
     if not group.is_large_enough(sample) or runs in (first.counts(sample)[0], second.counts(sample)[0]):
         return None

@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any, NamedTuple, Optional
 
 from ._delta import files, is_delta
-from ._errors import NothingToAnswer, UnreadableError, UsageError
+from ._errors import MissingFileError, NothingToAnswer, UnreadableError, UsageError
 from ._sample import Group, Sample, attribute_groups, module_groups
 
 ATTRIBUTES = ("model", "firmware", "os", "os_build", "processor", "processors", "memory_bytes")
@@ -79,7 +79,7 @@ def read_tags(database: Any, tags: Any) -> Tags:
     if isinstance(tags, (str, os.PathLike)):
         name = os.fspath(tags)
         if not os.path.exists(name):
-            raise UnreadableError(f"{name}: no such file")
+            raise MissingFileError(f"{name}: no such file")
         if name.endswith(".parquet"):
             source = "read_parquet('" + name.replace("'", "''") + "')"
         else:

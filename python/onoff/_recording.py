@@ -12,7 +12,7 @@ from typing import Any, Callable, Literal, NamedTuple, Optional, Union, cast
 
 from . import _onoff
 from ._answers import Answer, Record, Records, parse
-from ._errors import UsageError, raise_for
+from ._errors import UsageError, in_python_words, raise_for
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Iterable[Path]]
@@ -173,6 +173,22 @@ class Recording:
             self._core = _onoff.Recording(self._paths, self._boot, self._manifests)
         except _onoff.NoAnswer as error:
             raise_for(*error.args)
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Releases the memory of the recording. Tables and results that are in use stay valid."""
+        self._answers.clear()
+        self._transitions = None
+        self._core = cast(Any, _Closed())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process opens the files again.
+        return _open_again, (self._paths, self._boot, self._manifests, self._times)
 
     @property
     def paths(self) -> list[str]:
@@ -483,7 +499,8 @@ def _answer(arguments: list[str]) -> bytes:
     try:
         return _onoff.answer(arguments)
     except _onoff.NoAnswer as error:
-        raise_for(*error.args)
+        code, message = error.args
+        raise_for(code, in_python_words(message) if code == 64 else message)
 
 
 def _answer_file(arguments: list[str]) -> str:
@@ -495,6 +512,17 @@ def _answer_file(arguments: list[str]) -> str:
         _answer([*arguments, "--output", target])
         with builtins.open(target, encoding="utf-8") as file:
             return file.read()
+
+
+class _Closed:
+    """Stands in for a closed recording."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise UsageError("the recording is closed")
+
+
+def _open_again(paths: list[str], boot: Optional[str], manifests: list[str], times: Literal["ns", "timedelta"]) -> Recording:
+    return Recording(paths, boot=boot, manifests=manifests, times=times)
 
 
 def _core(function: Any, *arguments: Any) -> Any:

@@ -117,7 +117,7 @@ class Group:
         self.also: list[str] = []
         """Names of merged groups with the same runs."""
         self.parents: tuple[Group, ...] = ()
-        """The groups whose intersection this is."""
+        """The groups whose intersection this is; ``mask`` is not stored then."""
 
     @property
     def name(self) -> str:
@@ -127,10 +127,12 @@ class Group:
     @property
     def varies(self) -> bool:
         """Whether a computer has runs in the group and outside it."""
-        return self.mask is not None or self.values is not None
+        return self.mask is not None or self.values is not None or any(parent.varies for parent in self.parents)
 
     def run_mask(self, sample: Sample) -> Any:
         """Returns the runs in the group."""
+        if self.mask is None and self.parents and self.varies:
+            return self.parents[0].run_mask(sample) & self.parents[1].run_mask(sample)
         return self.mask if self.mask is not None else self.share[sample.computer] > 0.5
 
     def known_runs(self, sample: Sample) -> Any:

@@ -19,7 +19,8 @@ from ._errors import UsageError, raise_for
 from ._lock import exclusive
 from ._process import Reader
 from ._recording import Path, Paths, _path_list
-from ._worker import NO_TRANSITION, SCHEMA, content_hash, failure, display_name, stamp
+from ._worker import NO_TRANSITION, SCHEMA, content_hash, display_name, failure, stamp, stamp_columns
+from ._worker import rows as worker_rows
 
 _TEXT, _NUMBER, _BOOLEAN = "string", "int64", "bool"
 
@@ -39,6 +40,9 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "error": _TEXT,
         "schema": _NUMBER,
         "version": _TEXT,
+        "size_bytes": _NUMBER,
+        "modified_ns": _NUMBER,
+        "stamp": _TEXT,
     },
     "transitions": {
         "transition": _TEXT,
@@ -107,8 +111,10 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 
 _BATCH = 256
 """Maximum number of recordings written together."""
+_FIRST_INTERVAL_S = 1.0
+"""Time until the first write. It doubles with each write, so that a short run keeps its progress when it is killed."""
 _WRITE_INTERVAL_S = 20.0
-"""Maximum time between writes, which limits the loss if the run is interrupted."""
+"""Maximum time between writes, which limits the loss if the run is killed."""
 
 
 class Summaries(NamedTuple):
@@ -138,6 +144,7 @@ class RecordingRow(NamedTuple):
     path: str
     error: str
     version: str
+    stamp: str
 
     @property
     def is_unreadable(self) -> bool:
@@ -159,13 +166,15 @@ def summaries(
     memory_bytes: int = 0,
     progress: Optional[Callable[[int, int, float], None]] = None,
     format: str = "parquet",
+    verify: bool = False,
 ) -> Summaries:
     """Summarizes all recordings in ``paths`` (files and folders) into tables in the folder ``out``, as Parquet or, with
     ``format="delta"``, as Delta tables: recordings, transitions, phases, account, services, devices, findings, losses,
     and versions of modules (drivers, services, programs).
 
     Recordings are identified by their contents. A recording in ``out`` is not read again unless it was summarized by a
-    version of onoff with other rows. The rows of a changed file are replaced.
+    version of onoff with other rows. The rows of a changed file are replaced. A file with the name, size, modification
+    time and inode of an earlier run is not even opened, unless ``verify`` is true.
 
     A pool of ``workers`` processes (default: one per CPU) reads the recordings. Each recording is limited to
     ``seconds`` and, if the system supports it, ``memory_bytes``. A recording that cannot be read or crashes its process
@@ -191,8 +200,9 @@ def summaries(
     recording_files = [[os.path.abspath(path) for path in files] for files in recordings]
     pool = _Pool(workers if workers is not None else os.cpu_count() or 1, seconds, memory_bytes)
     with _open_store(folder, format) as store:
-        plan = _Plan(input_paths, recording_files, store.recordings())
+        plan = _Plan(input_paths, recording_files, store.recordings(), verify)
         store.delete(plan.stale)
+        store.update(plan.moved)
         batch = _Batch(store)
         failed = plan.kept_unopenable
         total = len(plan.unopenable) + len(plan.to_read)
@@ -223,10 +233,32 @@ def summaries(
     return Summaries(str(folder), batch.done, plan.known, failed, time.monotonic() - start, errors, answered, skipped)
 
 
+def rows(paths: Paths) -> Mapping[str, Any]:
+    """Returns the rows of ``summaries`` about one recording as Arrow tables, by name, without writing them: to read
+    recordings with Ray, Dask or any other pool of processes. A recording that cannot be read is a row with its error.
+
+    >>> tables = rows("samples/slow-boot.etl")
+    >>> tables["transitions"]["duration_ns"].to_pylist(), tables["phases"].num_rows
+    ([30032145500], 6)
+    """
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise UsageError("Summaries require pyarrow: pip install 'onoff-perf[fleet]'") from None
+    names = [os.path.abspath(path) for path in _path_list(paths)]
+    try:
+        digest = content_hash(names)
+        found = worker_rows(names)
+    except OSError as error:
+        digest, found = _name_id(names), failure(str(error), transient=True)
+    batch = with_identity(found, digest, names)
+    return {name: arrow_table(name, batch.get(name, [])) for name in TABLES}
+
+
 class _Plan:
     """Decides which recordings to read and which rows to replace."""
 
-    def __init__(self, input_paths: list[str], recordings: list[list[str]], stored: Mapping[str, RecordingRow]) -> None:
+    def __init__(self, input_paths: list[str], recordings: list[list[str]], stored: Mapping[str, RecordingRow], verify: bool = False) -> None:
         self.to_read: dict[str, tuple[list[str], Any]] = {}
         """Recordings to read, by content hash: their files, and the state of the files when they were hashed."""
         self.unopenable: dict[str, tuple[list[str], str]] = {}
@@ -234,13 +266,18 @@ class _Plan:
         self.kept_unopenable = 0
         """Number of recordings that cannot be opened but keep their rows from an earlier run."""
         self.known = 0
+        self.moved: dict[str, dict[str, Any]] = {}
+        """New name and state of files whose contents are known, by content hash."""
+        digest_of_name = {row.path: digest for digest, row in stored.items() if row.stamp and not row.is_unreadable}
         names: dict[str, set[str]] = {}
         opened: dict[str, tuple[list[str], Any]] = {}
         readable: set[str] = set()
         for files in recordings:
             try:
                 state = stamp(files)
-                digest = content_hash(files)
+                known = digest_of_name.get(display_name(files), "")
+                is_same = not verify and known != "" and stored[known].stamp == stamp_columns(state)["stamp"]
+                digest = known if is_same else content_hash(files)
             except OSError as error:
                 self.unopenable[_name_id(files)] = files, str(error)
                 continue
@@ -248,13 +285,19 @@ class _Plan:
             names.setdefault(digest, set()).add(display_name(files))
             if digest in opened:
                 self.known += 1
-            opened.setdefault(digest, (files, state))
+            # Prefer the name that is stored.
+            if digest not in opened or (digest in stored and stored[digest].path == display_name(files)):
+                opened[digest] = files, state
         for digest, recording in opened.items():
             row = stored.get(digest)
             # If the stored name now refers to another recording, the row needs a new name.
             is_renamed = row is not None and row.path not in names[digest] and not readable.isdisjoint(_possible_files(row.path))
             if row is not None and row.is_up_to_date and not is_renamed:
                 self.known += 1
+                columns = stamp_columns(recording[1])
+                is_same_file = row.path == display_name(recording[0])
+                if (is_same_file and row.stamp != columns["stamp"]) or (row.path not in names[digest] and not os.path.exists(row.path)):
+                    self.moved[digest] = {"path": display_name(recording[0]), **columns}
             else:
                 self.to_read[digest] = recording
         unopenable_names = {display_name([file]) for files, _ in self.unopenable.values() for file in files}
@@ -321,13 +364,14 @@ class _Batch:
         self.done = 0
         self._rows: dict[str, list[dict[str, Any]]] = {}
         self._last_write = time.monotonic()
+        self._interval_s = _FIRST_INTERVAL_S
 
     def add(self, rows: Mapping[str, list[dict[str, Any]]]) -> None:
         """Adds the rows about one recording."""
         for name, table_rows in rows.items():
             self._rows.setdefault(name, []).extend(table_rows)
         self.done += 1
-        if len(self._rows["recordings"]) >= _BATCH or time.monotonic() - self._last_write > _WRITE_INTERVAL_S:
+        if len(self._rows["recordings"]) >= _BATCH or time.monotonic() - self._last_write > self._interval_s:
             self.write()
 
     def write(self) -> None:
@@ -335,14 +379,17 @@ class _Batch:
         rows, self._rows = self._rows, {}
         if rows:
             self.store.write(_tables(rows))
+            self._interval_s = min(_WRITE_INTERVAL_S, 2 * self._interval_s)
         self._last_write = time.monotonic()
 
 
 def with_identity(
     rows: Mapping[str, list[dict[str, Any]]], digest: str, files: list[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Adds the recording's hash to its rows, and its name, schema and version to the row of ``recordings``."""
+    """Adds the recording's hash to its rows, and its name, state, schema and version to the row of ``recordings``."""
     identity = {"path": display_name(files), "schema": SCHEMA, "version": _onoff.__version__}
+    with contextlib.suppress(OSError):
+        identity.update(stamp_columns(stamp(files)))
     return {
         name: [{"recording": digest, **(identity if name == "recordings" else {}), **row} for row in table_rows]
         for name, table_rows in rows.items()
@@ -361,15 +408,19 @@ def arrow_schema(name: str) -> Any:
     return pyarrow.schema([("recording", pyarrow.string()), *((column, types[kind]) for column, kind in TABLES[name].items())])
 
 
-def _tables(batch: Mapping[str, list[dict[str, Any]]]) -> Iterator[tuple[str, Any]]:
-    """Converts rows to Arrow tables, in the order in which they are written."""
+def arrow_table(name: str, rows: list[dict[str, Any]]) -> Any:
+    """Converts rows to an Arrow table."""
     import pyarrow
 
+    schema = arrow_schema(name)
+    return pyarrow.table({column: [row.get(column) for row in rows] for column in schema.names}, schema=schema)
+
+
+def _tables(batch: Mapping[str, list[dict[str, Any]]]) -> Iterator[tuple[str, Any]]:
+    """Converts rows to Arrow tables, in the order in which they are written."""
     for name in _WRITE_ORDER:
-        rows = batch.get(name, [])
-        if rows:
-            schema = arrow_schema(name)
-            yield name, pyarrow.table({column: [row.get(column) for row in rows] for column in schema.names}, schema=schema)
+        if batch.get(name):
+            yield name, arrow_table(name, batch[name])
 
 
 _LOCK = ".lock"
@@ -404,8 +455,8 @@ def _check_contents(folder: FilePath, format: str) -> None:
 
 def recording_rows(table: Any) -> dict[str, RecordingRow]:
     """Returns the rows of the table ``recordings``, by recording."""
-    columns = [table[name].to_pylist() for name in ("recording", *RecordingRow._fields)]
-    return {digest: RecordingRow(schema or 0, path or "", error or "", version or "") for digest, schema, path, error, version in zip(*columns)}
+    columns = [table[name].to_pylist() if name in table.column_names else [None] * len(table) for name in ("recording", *RecordingRow._fields)]
+    return {digest: RecordingRow(schema or 0, *(value or "" for value in texts)) for digest, schema, *texts in zip(*columns)}
 
 
 class _Store:
@@ -418,6 +469,7 @@ class _Store:
             (folder / name).mkdir(parents=True, exist_ok=True)
         # Delete leftovers of an interrupted run and duplicate recordings.
         file_of_recording: dict[str, str] = {}
+        self._add_columns()
         rows = [(row.is_unreadable, part.name, digest) for part, rows in self._recordings() for digest, row in rows.items()]
         for _, part_name, digest in sorted(rows):
             file_of_recording.setdefault(digest, part_name)
@@ -431,6 +483,34 @@ class _Store:
                 elif part.suffix == ".parquet":
                     self._filter(part, recordings_of_file.get(part.name, set()))
 
+    def _add_columns(self) -> None:
+        """Adds the columns that an earlier version did not write, so that all files have the same ones."""
+        import pyarrow
+        import pyarrow.parquet
+
+        for name in _WRITE_ORDER:
+            schema = arrow_schema(name)
+            for part in (self.folder / name).glob("*.parquet"):
+                present = pyarrow.parquet.read_schema(part).names
+                missing = [column for column in schema.names if column not in present]
+                if missing:
+                    table = pyarrow.parquet.read_table(part)
+                    for column in missing:
+                        table = table.append_column(column, pyarrow.nulls(len(table), schema.field(column).type))
+                    self._replace(part, table)
+
+    def update(self, moved: Mapping[str, Mapping[str, Any]]) -> None:
+        """Replaces values in the rows of recordings."""
+        import pyarrow
+        import pyarrow.parquet
+
+        for part, rows in list(self._recordings()) if moved else []:
+            if moved.keys().isdisjoint(rows):
+                continue
+            table = pyarrow.parquet.read_table(part)
+            values = [{**row, **moved.get(row["recording"], {})} for row in table.to_pylist()]
+            self._replace(part, pyarrow.Table.from_pylist(values, schema=table.schema))
+
     def recordings(self) -> dict[str, RecordingRow]:
         """Returns the stored recordings."""
         return {digest: row for _, rows in self._recordings() for digest, row in rows.items()}
@@ -439,7 +519,9 @@ class _Store:
         import pyarrow.parquet
 
         for file in (self.folder / "recordings").glob("*.parquet"):
-            yield file, recording_rows(pyarrow.parquet.read_table(file, columns=["recording", *RecordingRow._fields]))
+            present = pyarrow.parquet.read_schema(file).names
+            columns = [name for name in ("recording", *RecordingRow._fields) if name in present]
+            yield file, recording_rows(pyarrow.parquet.read_table(file, columns=columns))
 
     def delete(self, digests: set[str]) -> None:
         """Deletes recordings, starting with their rows in ``recordings``, which make the other rows valid."""

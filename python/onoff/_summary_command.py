@@ -9,6 +9,7 @@ from typing import Optional
 
 from ._errors import Error, NothingToAnswer, UsageError
 from ._summaries import summaries
+from ._summary_check import check_summaries
 
 FORMATS = ("parquet", "delta")
 _EXIT_CODES = (
@@ -22,21 +23,28 @@ def handles(arguments: Sequence[str]) -> bool:
 
     >>> handles(["summary", "boots", "--format", "parquet", "-o", "runs"]), handles(["summary", "boots", "--format=parquet"])
     (True, True)
+    >>> handles(["summary", "--check", "runs"])
+    True
     >>> handles(["summary", "boots", "--format", "csv"]), handles(["export", "--format", "parquet"])
     (False, False)
     """
     if not arguments or arguments[0] != "summary":
         return False
+    if "--check" in arguments:
+        return True
     pairs = zip(arguments, [*arguments[1:], ""])
     return any((name == "--format" and value in FORMATS) or name in [f"--format={choice}" for choice in FORMATS] for name, value in pairs)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Writes the tables and returns the exit code."""
+    """Writes the tables, or checks them, and returns the exit code."""
+    if "--check" in arguments:
+        return _check(arguments)
     parser = argparse.ArgumentParser(prog="onoff summary", allow_abbrev=False, epilog=_EXIT_CODES)
     parser.add_argument("paths", nargs="+", metavar="FILE|DIR", help="recordings, or folders with recordings")
     parser.add_argument("--format", choices=FORMATS, required=True, help="format of the tables")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the tables; recordings already in it are not read again")
+    parser.add_argument("--verify", action="store_true", help="also hash files with the name, size, time and inode of an earlier run")
     parser.add_argument("--workers", type=int, help="number of reader processes (default: one per CPU)")
     parser.add_argument("--seconds", type=float, default=600.0, help="time limit per recording in seconds (default: 600)")
     parser.add_argument("--memory-mib", type=int, default=0, help="memory limit per recording in MiB, if the system supports it (default: none)")
@@ -53,6 +61,7 @@ def run(arguments: Sequence[str]) -> int:
             seconds=options.seconds,
             memory_bytes=options.memory_mib << 20,
             format=options.format,
+            verify=options.verify,
             progress=_progress if sys.stderr.isatty() else None,
         )
     except Error as error:
@@ -70,6 +79,22 @@ def run(arguments: Sequence[str]) -> int:
     if result.failed or result.errors:
         return 1
     return 0 if result.answered else 2
+
+
+def _check(arguments: Sequence[str]) -> int:
+    """Checks the tables in a folder and returns the exit code."""
+    parser = argparse.ArgumentParser(prog="onoff summary", allow_abbrev=False, epilog="Exit codes: 0 the tables are complete; 1 they are not; 64 usage error.")
+    parser.add_argument("--check", metavar="DIR", required=True, help="folder with tables of 'onoff summary --format parquet' or 'delta'")
+    try:
+        options = parser.parse_args(arguments[1:])
+        result = check_summaries(options.check)
+    except SystemExit as exit_request:
+        return 64 if exit_request.code else 0
+    except Error as error:
+        print(f"onoff: {error}", file=sys.stderr)
+        return 64 if isinstance(error, UsageError) else 1
+    print(result)
+    return 1 if result.problems else 0
 
 
 def _progress(done: int, total: int, seconds: Optional[float]) -> None:

@@ -45,13 +45,30 @@ def content_hash(paths: list[str]) -> str:
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
-def stamp(paths: list[str]) -> list[tuple[str, int, int]]:
-    """Returns the name, size and modification time of each file of a recording, to detect changes."""
+FileState = tuple[str, int, int, int]
+"""Name, size, modification time in ns, and inode of a file."""
+
+
+def stamp(paths: list[str]) -> list[FileState]:
+    """Returns the state of each file of a recording, to detect changes."""
     states = []
     for path in _files(paths):
         status = os.stat(path)
-        states.append((path, status.st_size, status.st_mtime_ns))
+        states.append((path, status.st_size, status.st_mtime_ns, status.st_ino))
     return states
+
+
+def stamp_columns(states: list[FileState]) -> dict[str, Any]:
+    """Returns the state of a recording's files as columns of ``recordings``: ``stamp`` has size, modification time and
+    inode of one file, or a hash of several.
+
+    >>> stamp_columns([("a.etl", 5, 7, 9)])
+    {'size_bytes': 5, 'modified_ns': 7, 'stamp': '5:7:9'}
+    """
+    text = "\n".join(f"{size}:{modified}:{inode}" for _, size, modified, inode in states)
+    if len(states) != 1:
+        text = hashlib.sha256("\n".join(f"{name}:{size}:{modified}:{inode}" for name, size, modified, inode in states).encode(errors="replace")).hexdigest()
+    return {"size_bytes": sum(state[1] for state in states), "modified_ns": max((state[2] for state in states), default=None), "stamp": text}
 
 
 def display_name(paths: list[str]) -> str:

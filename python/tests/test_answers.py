@@ -1,6 +1,8 @@
 """Results as objects match the documents of the program; errors become exceptions."""
 
+import copy
 import json
+import keyword
 import pathlib
 import pickle
 import subprocess
@@ -162,3 +164,48 @@ def test_module_runs_the_program():
     assert code == 0 and printed.decode().strip() == f"onoff {onoff.__version__}"
     code, _, errors = program("boot", SAMPLES / "netboot-slow-link.pcap.xz")
     assert (code, "onoff netboot" in errors) == (2, True)
+
+
+def test_missing_files_and_wrong_options_are_pythons_errors():
+    for call in (lambda: onoff.boot("missing.etl"), lambda: onoff.open("missing.etl")):
+        with pytest.raises(FileNotFoundError) as error:
+            call()
+        assert isinstance(error.value, onoff.UnreadableError) and error.value.filename == "missing.etl"
+    with pytest.raises(onoff.UsageError, match="unexpected keyword argument 'idlee'"):
+        onoff.boot(SAMPLES / "slow-boot.etl", idlee="adk")
+    with pytest.raises(onoff.UsageError, match="invalid value 'x' for 'idle'"):
+        onoff.boot(SAMPLES / "slow-boot.etl", idle="x")
+
+
+def test_recordings_close_and_cross_processes():
+    with onoff.open(SAMPLES / "slow-boot.etl") as trace:
+        expected, table = trace.boot().total_ns, trace.processes
+        for again in (pickle.loads(pickle.dumps(trace)), copy.deepcopy(trace)):
+            assert again.boot().total_ns == expected and again.paths == trace.paths
+    assert len(table.to_pyarrow()) == 28
+    with pytest.raises(onoff.UsageError, match="closed"):
+        trace.processes
+
+
+def test_no_field_is_hidden():
+    schema = json.loads((SAMPLES.parent / "docs/src/reference/onoff.schema.json").read_text())
+    names = set()
+
+    def collect(value):
+        if isinstance(value, dict):
+            names.update(value.get("properties", {}))
+            for item in value.values():
+                collect(item)
+        elif isinstance(value, list):
+            for item in value:
+                collect(item)
+
+    collect(schema)
+    assert {"values", "items", "from"} <= names
+    for kind in (onoff.Record, onoff.Answer):
+        record = kind({name: 7 for name in names})
+        attributes = dir(record)
+        for name in names:
+            # A property of the class may have the name, if the value is available too.
+            attribute = name if getattr(record, name, None) == 7 and not keyword.iskeyword(name) else f"{name}_"
+            assert getattr(record, attribute) == 7 and attribute in attributes and record[name] == 7
