@@ -13,11 +13,11 @@
 //!   the end of their phase.
 
 use hashbrown::{HashMap, HashSet};
+use onoff_evidence::Interval;
 use onoff_trace::{DependencyKind, DevicePhase, ServiceChange, ServiceTransition, StringId, Trace};
 
 use crate::edit::{Place, insert, places_of};
 use crate::graph::{Graph, Segment, SignalId, SignalSpan};
-use crate::model::ModelPhase;
 
 /// Maximum number of ends before a moment that are waited for, the latest first. Without some of them, the next ones
 /// count; of hundreds of devices, more than a few are not removed.
@@ -92,6 +92,9 @@ pub(crate) fn device_waits(
     waits
 }
 
+/// A phase with the signal of its end.
+pub(crate) type EndedPhase = (Interval, SignalId);
+
 /// Something that a manager started and waited for.
 #[derive(Clone, Copy)]
 struct Work {
@@ -102,42 +105,38 @@ struct Work {
 }
 
 /// Returns the waits for the stops of services before the end of the phase in which they stopped.
-pub(crate) fn stop_waits(trace: &Trace, services: &[SignalSpan], phases: &[ModelPhase]) -> Vec<ManagerWait> {
+pub(crate) fn stop_waits(trace: &Trace, services: &[SignalSpan], phases: &[EndedPhase]) -> Vec<ManagerWait> {
     let stops = services.iter().filter_map(|span| {
         let row = trace.service_transitions.get(span.row).filter(|row| row.kind == ServiceChange::Stop)?;
         Some(Work { start: span.start, end: span.end?, start_ns: row.start_ns, end_ns: row.end_ns? })
     });
     let stops: Vec<Work> = stops.collect();
-    let waits_of = |phase: &ModelPhase| -> Vec<ManagerWait> {
-        let stopped = work_in(phase, &stops);
-        phase.end.into_iter().flat_map(|end| waits_before(end, i64::MAX, &stopped)).collect()
-    };
+    let waits_of = |&(range, end): &EndedPhase| waits_before(end, i64::MAX, &work_in(range, &stops));
     phases.iter().flat_map(waits_of).collect()
 }
 
 /// Returns the waits of the power manager of Windows.
-pub(crate) fn power_waits(trace: &Trace, requests: &[SignalSpan], phases: &[ModelPhase]) -> Vec<ManagerWait> {
+pub(crate) fn power_waits(trace: &Trace, requests: &[SignalSpan], phases: &[EndedPhase]) -> Vec<ManagerWait> {
     let work = requests.iter().filter_map(|span| {
         let row = trace.power_requests.get(span.row)?;
         Some(Work { start: span.start, end: span.end?, start_ns: row.start_ns, end_ns: row.end_ns? })
     });
     let work: Vec<Work> = work.collect();
     let mut waits = Vec::new();
-    for phase in phases {
-        let in_phase = work_in(phase, &work);
+    for &(range, end) in phases {
+        let in_phase = work_in(range, &work);
         for request in &in_phase {
             if let Some(start) = request.start {
                 waits.extend(waits_before(start, request.start_ns, &in_phase));
             }
         }
-        waits.extend(phase.end.into_iter().flat_map(|end| waits_before(end, i64::MAX, &in_phase)));
+        waits.extend(waits_before(end, i64::MAX, &in_phase));
     }
     waits
 }
 
 /// Returns the work within a phase by the time of its end.
-fn work_in(phase: &ModelPhase, work: &[Work]) -> Vec<Work> {
-    let range = phase.phase.range;
+fn work_in(range: Interval, work: &[Work]) -> Vec<Work> {
     let is_in_phase = |work: &Work| range.start_ns <= work.start_ns && work.end_ns <= range.end_ns;
     let mut in_phase: Vec<Work> = work.iter().copied().filter(is_in_phase).collect();
     in_phase.sort_by_key(|work| work.end_ns);
@@ -145,10 +144,10 @@ fn work_in(phase: &ModelPhase, work: &[Work]) -> Vec<Work> {
 }
 
 /// Returns the waits before a signal, set at `time_ns`, for the last work that ended before. `work` is sorted by end.
-fn waits_before(signal: SignalId, time_ns: i64, work: &[Work]) -> impl Iterator<Item = ManagerWait> {
+fn waits_before(signal: SignalId, time_ns: i64, work: &[Work]) -> Vec<ManagerWait> {
     let ended = work.partition_point(|work| work.end_ns <= time_ns);
     let last = work.iter().take(ended).rev().filter(move |work| work.end != signal).take(MAX_ENDS);
-    last.map(move |work| (signal, work.end))
+    last.map(|work| (signal, work.end)).collect()
 }
 
 /// Adds the waits to `graph`.

@@ -6,7 +6,7 @@ use onoff_evidence::phase_name::SETTLING_PHASES;
 use onoff_trace::{ActivityKind, DevicePhase, PowerRequestScope, ServiceChange, SystemKind, Trace, milestone};
 use onoff_usage::idle::IdleMetric;
 
-use crate::barriers::{add_barriers, device_waits, power_waits, service_waits, stop_waits};
+use crate::barriers::{EndedPhase, add_barriers, device_waits, power_waits, service_waits, stop_waits};
 use crate::build::{Anchor, BuiltGraph, DriverWaits, build};
 use crate::graph::{AwakeClock, Graph, SignalId, SignalSpan};
 use crate::replay::{ExternalRule, Horizon, Machine, NEVER, Replay, replay};
@@ -188,8 +188,9 @@ impl<'w, 't> Model<'w, 't> {
             phase_ends.into_iter().map(|(phase, index)| (phase, signal(index))).collect();
         let mut waits_of_managers = service_waits(trace, &services, &groups, auto_start);
         waits_of_managers.extend(device_waits(trace, &graph, &devices, &completions, &device_phase_ends));
-        waits_of_managers.extend(stop_waits(trace, &services, &phases));
-        waits_of_managers.extend(power_waits(trace, &spans(request_anchors), &phases));
+        let ended: Vec<EndedPhase> = phases.iter().filter_map(|phase| Some((phase.phase.range, phase.end?))).collect();
+        waits_of_managers.extend(stop_waits(trace, &services, &ended));
+        waits_of_managers.extend(power_waits(trace, &spans(request_anchors), &ended));
         add_barriers(&mut graph, waits_of_managers);
         Self {
             trace,

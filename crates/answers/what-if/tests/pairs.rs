@@ -306,6 +306,39 @@ fn shutdowns_and_sleeps() {
     }
 }
 
+/// Returns a scenario over another, with the given tables.
+fn over(base: &str, tables: &str) -> Scenario {
+    Scenario::from_toml(&format!("name = \"pair\"\nover = \"{base}\"\nseed = 78\n{tables}")).unwrap()
+}
+
+#[test]
+fn managers_wait_for_the_next_one() {
+    // The manager waits for the first service, and the second has stopped by then.
+    let stops = |first_ms: u32| {
+        let stop = |name: &str, ms: u32| {
+            format!(
+                "[[services.service]]\nname = \"{name}\"\nimage = \"\\\\{name}.exe\"\n[services.service.stop]\n\
+                 pending = \"2ms\"\ntime = \"{ms}ms\"\n"
+            )
+        };
+        over("healthy-shutdown", &(stop("Vault", first_ms) + &stop("Index", 3_000)))
+    };
+    let service = pair("shutdown: 4 s beside 3 s", &stops(4_000), &stops(5), &[without("Vault")]);
+    let devices = |first_ms: u32| {
+        let device = |name: &str, ms: u32| {
+            format!(
+                "[[device]]\ninstance = \"PCI\\\\{name}\"\ndescription = \"{name}\"\ndriver = \"{name}\"\norder = 1\n\
+                 query = \"0.1ms\"\nsuspend = \"10ms\"\nresume = \"{ms}ms\"\n"
+            )
+        };
+        over("healthy-sleep", &(device("gpux", first_ms) + &device("wifix", 2_000)))
+    };
+    let device = pair("resume: 2.5 s beside 2 s", &devices(2_500), &devices(10), &[without("gpux")]);
+    for (name, pair) in [("service", service), ("device", device)] {
+        assert_close(name, &pair);
+    }
+}
+
 #[test]
 fn delayed_program() {
     let hog = |start: &str| {
