@@ -202,8 +202,7 @@ fn report(total: Shares, measures: &Measures, idle_ns: i64, share: NetworkShare)
         Some(round_trip_ns) if measures.round_trips > 0 => {
             format!("{} round trips of {}, measured by ARP, ICMP or TCP", measures.round_trips, time(round_trip_ns))
         }
-        _ => "blocks on the wire; no ARP, ICMP or TCP response measures the round trip, which is part of the turns"
-            .to_owned(),
+        _ => "blocks on the wire; the round trip was not measured and is part of the turns".to_owned(),
     };
     let of_timeouts = match measures.timeouts {
         0 => Vec::new(),

@@ -269,7 +269,10 @@ fn ranges_contain_the_measured_time_of_other_windows() {
             let nearest = if distance(&pair[0]) < distance(&pair[1]) { &pair[0] } else { &pair[1] };
             let settings = Settings { window: Some(measured.window), ..Settings::default() };
             let (shortest, longest, _) = nearest.predicted_ns(&settings);
-            let is_inside = (shortest..=longest).contains(&measured.model.measured_ns);
+            // Set-up, pauses and timeouts of one transfer do not predict another's.
+            let other_ns = nearest.model.measured_ns - nearest.model.steady_ns;
+            let (shortest, longest) = (shortest - other_ns, longest - other_ns);
+            let is_inside = (shortest..=longest).contains(&measured.model.steady_ns);
             predictions += 1;
             inside += usize::from(is_inside);
             println!(
@@ -279,11 +282,12 @@ fn ranges_contain_the_measured_time_of_other_windows() {
                 windows[index],
                 shortest as f64 / 1e9,
                 longest as f64 / 1e9,
-                measured.model.measured_ns as f64 / 1e9
+                measured.model.steady_ns as f64 / 1e9
             );
-            assert!(longest < 3 * shortest, "{shortest} {longest}");
+            let is_between = (windows[first]..=windows[second]).contains(&windows[index]);
+            assert!(!is_between || 10 * longest < 13 * shortest, "{shortest} {longest}");
         }
     }
     assert_eq!(predictions, 12);
-    assert!(inside >= 10, "{inside} of {predictions}");
+    assert!(inside >= 11, "{inside} of {predictions}");
 }

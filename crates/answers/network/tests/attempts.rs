@@ -149,3 +149,29 @@ fn a_telephone_is_not_a_boot() {
     let computer = boot(ended(lease().file("boot.efi", 40, b"").file("grub.cfg", 4, b"")));
     assert_eq!(computer.outcome.verdict, Verdict::Loaded);
 }
+
+#[test]
+fn recorded_firmware_attempts() {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
+        return;
+    };
+    let recorded = |name: &str| {
+        let bytes = std::fs::read(samples.join(format!("lab-{name}/{name}.pcap.xz"))).unwrap();
+        let contents = [(format!("{name}.pcap.xz"), bytes)];
+        let files = onoff_sources::files_from_bytes(contents, &onoff_sources::Limits::default()).unwrap();
+        let capture = onoff_sources::read_capture(&files, &onoff_sources::Options::default()).unwrap();
+        onoff_network::analyze(&capture, &onoff_network::NetbootOptions::default()).unwrap().boots.remove(0)
+    };
+    // The screen showed PXE-E18 for IPv4, and the recording ends while IPv6 is under way.
+    let timeout = recorded("v4-dhcp-timeout");
+    assert_outcome(&timeout, Verdict::Failed, Reason::NoDhcpAnswer, &["had not ended"]);
+    assert!(timeout.outcome.codes.iter().any(|code| code.code == "PXE-E18"));
+    let verdicts: Vec<_> = timeout.attempts.iter().map(|attempt| (attempt.ip_version, attempt.verdict)).collect();
+    assert_eq!(verdicts, [(Some(4), Verdict::Failed), (Some(6), Verdict::Unknown)]);
+    // PXEv4 showed PXE-E23, PXEv6 PXE-E16, and HTTP boot had started.
+    let missing = recorded("v4-tftp-notfound");
+    assert_outcome(&missing, Verdict::Failed, Reason::FileRefused, &["File not found"]);
+    let reasons: Vec<_> = missing.attempts.iter().map(|attempt| (attempt.ip_version, attempt.reason)).take(2).collect();
+    assert_eq!(reasons, [(Some(4), Reason::FileRefused), (Some(6), Reason::NoDhcpAnswer)]);
+    assert_eq!(missing.attempts.len(), 3);
+}

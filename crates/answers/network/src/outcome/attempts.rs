@@ -29,6 +29,8 @@ pub(crate) enum Successor {
 pub(super) fn later_starts(dhcp: &[DhcpExchange], files: &[FileTransfer], downloads: &[Download]) -> Vec<i64> {
     let mut starts = Vec::new();
     let mut current: Option<CurrentAttempt<'_>> = None;
+    // Captures that cut frames short have no vendor classes.
+    let has_classes = dhcp.iter().any(|exchange| !exchange.vendor_class.is_empty());
     for exchange in dhcp.iter().filter(|exchange| !exchange.boot_server_dialogue) {
         if exchange.stack == Stack::OperatingSystem {
             continue;
@@ -38,14 +40,16 @@ pub(super) fn later_starts(dhcp: &[DhcpExchange], files: &[FileTransfer], downlo
             continue;
         };
         // Over IPv6, the stack below PXE sends requests without a vendor class, shortly before PXE does.
-        let is_unnamed =
-            exchange.ip_version == 6 && exchange.stack == Stack::Firmware && !exchange.vendor_class.contains("Client");
+        let is_unnamed = has_classes
+            && exchange.ip_version == 6
+            && exchange.stack == Stack::Firmware
+            && !exchange.vendor_class.contains("Client");
         let has_loaded = has_loaded_between(files, downloads, attempt.last.start_ns, exchange.start_ns);
         let is_same = match exchange.stack {
             _ if attempt.is_parallel(exchange) && !has_loaded => true,
             // A loaded program requests an address itself.
             Stack::BootProgram => has_loaded,
-            _ => is_unnamed,
+            _ => is_unnamed || (!has_classes && attempt.continues_with(exchange)),
         };
         if !is_same {
             let start_ns = attempt.unnamed_start(exchange).unwrap_or(exchange.start_ns);
@@ -76,6 +80,15 @@ impl CurrentAttempt<'_> {
         let has_ended_before = (self.last.complete || self.last.is_refused()) && last_ns <= exchange.start_ns;
         exchange.ip_version != self.last.ip_version
             && !has_ended_before
+            && exchange.start_ns.saturating_sub(last_ns) < MAX_PARALLEL_NS
+    }
+
+    /// True if a dialogue over IPv6 overlaps the last one, or follows one that the client left without an address: the
+    /// stack below PXE and PXE.
+    fn continues_with(&self, exchange: &DhcpExchange) -> bool {
+        let last_ns = self.last.messages.last().map_or(self.last.start_ns, |message| message.time_ns);
+        (self.last.ip_version, exchange.ip_version) == (6, 6)
+            && (exchange.start_ns <= last_ns || !self.last.complete)
             && exchange.start_ns.saturating_sub(last_ns) < MAX_PARALLEL_NS
     }
 
