@@ -153,10 +153,16 @@ fn editions_without_a_feature_get_no_advice_about_it() {
     );
     assert_eq!(
         with_edition(&|image| {
-            image.control("MiniNT");
+            let control = image.system.subkey(&format!(r"{CS}\Control"));
+            control.set_value("SystemStartOptions", " MININT RDPATH=MULTI(0)DISK(0)");
         }),
         [""; 0]
     );
+    // Decoy: setup leaves this key behind in installed systems.
+    let with_key = with_edition(&|image| {
+        image.control("MiniNT");
+    });
+    assert_eq!(with_key, TURNED_OFF);
     let citrix = |image: &mut ImageBuilder| {
         image.service("BrokerAgent", 16, 2, r"C:\Windows\BrokerAgent.exe");
         image.needed.push("BrokerAgent".to_owned());

@@ -229,7 +229,7 @@ fn setup_and_updates_are_pending_changes() {
     let mut image = ImageBuilder::healthy();
     image.system.subkey("Setup").set_value("SystemSetupInProgress", 1_u32);
     assert_eq!(image.finding("image/pending-changes").unwrap().title, "the next boot continues Windows setup");
-    image.system.subkey(&format!(r"{CS}\Control\MiniNT"));
+    image.system.subkey(&format!(r"{CS}\Control")).set_value("SystemStartOptions", " MININT");
     assert!(image.finding("image/pending-changes").is_none(), "Windows PE always has this value");
     let mut image = ImageBuilder::healthy();
     image.software.subkey(r"Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending");

@@ -62,7 +62,13 @@ pub(super) fn read(image: &Image) -> WindowsEdition {
     let lower_id = id.to_lowercase();
     // Windows Enterprise multi-session: a client for users, a server in its product type.
     let is_multi_session = lower_id == "serverrdsh";
-    let is_pe = image.key(HiveKind::System, r"CS\Control\MiniNT").is_some()
+    // The key MiniNT is also left behind in installed systems by their setup, so it is no evidence.
+    let start_options = image
+        .setting(HiveKind::System, r"CS\Control", "SystemStartOptions")
+        .and_then(|setting| setting.text())
+        .unwrap_or_default()
+        .to_uppercase();
+    let is_pe = start_options.split_whitespace().any(|option| option == "MININT")
         || lower_id == "windowspe"
         || installation == "windowspe";
     let is_server = installation.starts_with("server")

@@ -56,16 +56,19 @@ impl StartupProgram {
     /// Returns the evidence for a finding: the entry, its location, and the time of the last write.
     #[must_use]
     pub fn evidence(&self) -> String {
-        let written = format_utc(self.last_written_unix_ns);
+        let written = |what: &str| match self.last_written_unix_ns {
+            Some(_) => format!("; {what}last written {} UTC", format_utc(self.last_written_unix_ns)),
+            None => String::new(),
+        };
         match self.origin {
             StartupOrigin::Registry => {
-                format!("{}\\{} = '{}'; key last written {written} UTC", self.key, self.name, self.command)
+                format!("{}\\{} = '{}'{}", self.key, self.name, self.command, written("key "))
             }
-            StartupOrigin::StartupFolder => format!("{}\\{}; last written {written} UTC", self.key, self.name),
+            StartupOrigin::StartupFolder => format!("{}\\{}{}", self.key, self.name, written("")),
             StartupOrigin::TaskAtBoot | StartupOrigin::TaskAtLogon => {
                 let trigger = if self.origin == StartupOrigin::TaskAtBoot { "at boot" } else { "at logon" };
                 let delay = if self.delay.is_empty() { String::new() } else { format!(" after {}", self.delay) };
-                format!("{} starts '{}' {trigger}{delay}; last written {written} UTC", self.key, self.command)
+                format!("{} starts '{}' {trigger}{delay}{}", self.key, self.command, written(""))
             }
         }
     }

@@ -44,6 +44,7 @@ impl Images {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OtherOperation {
     AtEnd,
+    Empty,
     Failed,
     Flush,
     Other,
@@ -106,6 +107,7 @@ impl Iterator for Requests<'_> {
                 (FileOperation::Read | FileOperation::Write, Some(status)) if status >> 30 == 3 => {
                     OtherOperation::Failed
                 }
+                (FileOperation::Read | FileOperation::Write, _) if io.size == 0 => OtherOperation::Empty,
                 (FileOperation::Read | FileOperation::Write, _) => return Some(Ok(request)),
                 _ => OtherOperation::Other,
             };
@@ -118,7 +120,7 @@ impl Iterator for Requests<'_> {
                 continue;
             }
             let Some(process) = self.image_in_scope(io.pid, start_ns) else { continue };
-            return Some(Ok(Request {
+            let request = Request {
                 start_ns,
                 duration_ns: Some(io.service_ns.max(0)),
                 pid: io.pid,
@@ -130,7 +132,8 @@ impl Iterator for Requests<'_> {
                 level: IoOrigin::Device,
                 is_write: io.operation == DiskOperation::Write,
                 unbuffered: true,
-            }));
+            };
+            return Some(if io.size == 0 { Err((OtherOperation::Empty, request)) } else { Ok(request) });
         }
         None
     }
@@ -207,9 +210,13 @@ struct CacheModels {
     access_subjects: Option<Vec<u32>>,
     /// Model of a page cache, and of a cache of pages and key blocks.
     pages: CacheModel,
-    has_keys: bool,
+    /// Number of key blocks per file; 0 without a curve for them.
+    key_blocks: u32,
     read_ahead: Option<CacheModel>,
 }
+
+/// Maximum number of key blocks per file for a cache curve. Each request accesses all of them.
+const MAX_KEY_BLOCKS: u64 = 64;
 
 impl CacheModels {
     fn new(level: IoOrigin, is_write: bool, has_subjects: bool, options: &IoOptions, accesses: u64) -> Self {
@@ -220,7 +227,10 @@ impl CacheModels {
             page_accesses: has_group_curves.then(Vec::new),
             access_subjects: (has_group_curves && has_subjects).then(Vec::new),
             pages: model(),
-            has_keys: is_application && options.key_blocks > 0,
+            key_blocks: match u32::try_from(options.key_blocks) {
+                Ok(key_blocks) if is_application && options.key_blocks <= MAX_KEY_BLOCKS => key_blocks,
+                _ => 0,
+            },
             read_ahead: (is_application && !is_write && options.read_ahead_pages > 1).then(model),
         }
     }
@@ -228,14 +238,15 @@ impl CacheModels {
     /// Feeds a batch to the models, in parallel.
     fn process(&mut self, batch: &mut Vec<Access>) {
         let accesses = batch.as_slice();
-        let Self { page_accesses, access_subjects, pages, has_keys, read_ahead } = self;
-        let has_keys = *has_keys;
+        let Self { page_accesses, access_subjects, pages, key_blocks, read_ahead } = self;
+        let key_blocks = *key_blocks;
         let process_pages = || {
             for accesses in accesses.chunks(PREFETCHED_ACCESSES) {
                 pages.prepare(accesses.iter().map(|access| access.page));
                 for access in accesses {
-                    if has_keys && access.is_first {
-                        pages.access_key(access.file);
+                    if access.is_first {
+                        let first_key = access.file.wrapping_mul(key_blocks);
+                        (0..key_blocks).for_each(|key| pages.access_key(first_key.wrapping_add(key)));
                     }
                     pages.access(access.page);
                 }
@@ -414,6 +425,7 @@ pub(super) struct Accumulation {
     caches: Vec<CacheModels>,
     pub(super) flushes: HashMap<(Option<u32>, StringId), (u64, i64)>,
     pub(super) reads_at_end: u64,
+    pub(super) empty_requests: u64,
     pub(super) failed: u64,
     pub(super) uncounted_pages: u64,
     fit: DeviceFit,
@@ -435,6 +447,7 @@ impl Accumulation {
             caches,
             flushes: HashMap::new(),
             reads_at_end: 0,
+            empty_requests: 0,
             failed: 0,
             uncounted_pages: 0,
             fit: DeviceFit::default(),
@@ -478,6 +491,7 @@ impl Accumulation {
                         batch.push(request);
                     }
                     Err((OtherOperation::AtEnd, _)) => self.reads_at_end += 1,
+                    Err((OtherOperation::Empty, _)) => self.empty_requests += 1,
                     Err((OtherOperation::Failed, _)) => self.failed += 1,
                     Err((OtherOperation::Flush, flush)) => {
                         let (count, time_ns) = self.flushes.entry((flush.pid, flush.file)).or_default();
@@ -557,7 +571,7 @@ impl Accumulation {
                     cache_with_read_ahead: caches
                         .read_ahead
                         .map(|model| model.finish().0.in_pages(options.read_ahead_pages)),
-                    cache_with_key_blocks: caches.has_keys.then_some(with_keys),
+                    cache_with_key_blocks: (caches.key_blocks > 0).then_some(with_keys),
                     cache,
                     table,
                     groups: view.groups.finish(trace, options),

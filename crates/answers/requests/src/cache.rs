@@ -287,15 +287,15 @@ impl CacheModel {
         }
     }
 
-    /// Records an access to the key block of `file`.
+    /// Records an access to the key block with this number.
     #[inline]
-    pub(super) fn access_key(&mut self, file: u32) {
+    pub(super) fn access_key(&mut self, key: u32) {
         if self.is_exact() {
-            self.exact.touch(KEY, file);
+            self.exact.touch(KEY, key);
         }
         self.accesses[KEY] += 1;
         if let Some(sample) = &mut self.sample {
-            sample.tracker.touch(KEY, file);
+            sample.tracker.touch(KEY, key);
         }
     }
 

@@ -1,8 +1,10 @@
 //! Compares two recordings, e.g. with and without a filter, or before and after a change.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 
-use super::{IoReport, IoView};
+use super::{GroupKey, IoReport, IoView};
 
 /// Differences between two recordings.
 #[derive(Clone, Debug, Serialize)]
@@ -10,6 +12,30 @@ use super::{IoReport, IoView};
 pub struct IoComparison {
     /// Measures of both, by level and direction.
     pub changes: Vec<IoChange>,
+    /// Requests of programs by file, largest change first; empty if the requests are not grouped by file.
+    pub files: Vec<IoFileChange>,
+}
+
+/// Requests to a file in two recordings. Values of a recording without requests to the file are 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IoFileChange {
+    /// `read` or `write`.
+    pub direction: &'static str,
+    /// File; empty if unknown.
+    pub file: String,
+    /// Number of requests in the baseline recording.
+    pub was_requests: u64,
+    /// Number of requests in this recording.
+    pub is_requests: u64,
+    /// Bytes transferred in the baseline recording.
+    pub was_bytes: u64,
+    /// Bytes transferred in this recording.
+    pub is_bytes: u64,
+    /// Sum of the durations in the baseline recording, ns; `None` if some are unknown.
+    pub was_time_ns: Option<i64>,
+    /// Sum of the durations in this recording, ns; `None` if some are unknown.
+    pub is_time_ns: Option<i64>,
 }
 
 /// A measure in two recordings.
@@ -63,5 +89,54 @@ pub fn compare(was: &IoReport, is: &IoReport) -> IoComparison {
             is: value(is, kind, measure),
         })
     });
-    IoComparison { changes: changes.filter(|change| change.was.is_some() || change.is.is_some()).collect() }
+    IoComparison {
+        changes: changes.filter(|change| change.was.is_some() || change.is.is_some()).collect(),
+        files: compare_files(was, is),
+    }
+}
+
+/// Requests, bytes and time of a file. The time is `None` if a duration is unknown.
+type FileTotals = (u64, u64, Option<i64>);
+
+/// Sums the requests of programs by direction and file.
+fn by_file(report: &IoReport) -> BTreeMap<(&'static str, &str), FileTotals> {
+    let mut files: BTreeMap<(&'static str, &str), FileTotals> = BTreeMap::new();
+    for view in report.views.iter().filter(|view| view.level == "application") {
+        for group in &view.groups {
+            let table = &group.table;
+            let totals = files.entry((view.direction, group.file.as_str())).or_insert((0, 0, Some(0)));
+            totals.0 += table.requests;
+            totals.1 = totals.1.saturating_add(table.bytes);
+            let is_timed = table.timed_requests == table.requests;
+            totals.2 = totals.2.filter(|_| is_timed).map(|ns| ns.saturating_add(table.time_ns));
+        }
+    }
+    files
+}
+
+fn compare_files(was: &IoReport, is: &IoReport) -> Vec<IoFileChange> {
+    if !was.by.contains(&GroupKey::File) || !is.by.contains(&GroupKey::File) {
+        return Vec::new();
+    }
+    let (was, is) = (by_file(was), by_file(is));
+    let keys: BTreeSet<(&'static str, &str)> = was.keys().chain(is.keys()).copied().collect();
+    let none: FileTotals = (0, 0, Some(0));
+    let mut changes: Vec<IoFileChange> = keys
+        .into_iter()
+        .map(|key| {
+            let (was, is) = (was.get(&key).copied().unwrap_or(none), is.get(&key).copied().unwrap_or(none));
+            IoFileChange {
+                direction: key.0,
+                file: key.1.to_owned(),
+                was_requests: was.0,
+                is_requests: is.0,
+                was_bytes: was.1,
+                is_bytes: is.1,
+                was_time_ns: was.2,
+                is_time_ns: is.2,
+            }
+        })
+        .collect();
+    changes.sort_by_key(|change| std::cmp::Reverse(change.was_requests.abs_diff(change.is_requests)));
+    changes
 }

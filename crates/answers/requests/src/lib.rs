@@ -13,6 +13,7 @@
 mod accumulate;
 mod cache;
 mod compare;
+mod cure;
 mod filter;
 mod findings;
 mod groups;
@@ -35,9 +36,10 @@ use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
 
 pub use cache::{CacheCurve, CachePoint, SampledCurve};
-pub use compare::{IoChange, IoComparison, compare};
+pub use compare::{IoChange, IoComparison, IoFileChange, compare};
+pub use cure::IoCure;
 pub use filter::{DeviceOrigin, FilterCost, FilterCosts, StorageDevice};
-pub use findings::{FindingCode, IoFinding};
+pub use findings::{FindingCode, IoFinding, IoFindingFile};
 pub use groups::{GroupKey, IoGroup};
 pub use histogram::{Histogram, SizeBin, SizeCount};
 pub use on_path::add_path_time;
@@ -106,10 +108,15 @@ pub struct IoReport {
     pub findings: Vec<IoFinding>,
     /// Number of reads at or beyond the end of a file. They transfer nothing and are in no table.
     pub reads_at_end: u64,
+    /// Number of reads and writes of 0 bytes. They transfer nothing and are in no table.
+    pub empty_requests: u64,
     /// Number of failed reads and writes. They are in no table.
     pub failed: u64,
     /// Number of pages not counted individually, because of implausibly large requests.
     pub uncounted_pages: u64,
+    /// Tracer that stopped the programs at each request, so that times are too long: `strace`; `None` if the recorder
+    /// did not slow the requests down.
+    pub tracer: Option<&'static str>,
     /// Names of the losses that affect this report.
     pub affecting_losses: Vec<String>,
     /// Events lost by the recorder.
@@ -134,7 +141,8 @@ pub struct IoView {
     pub cache: CacheCurve,
     /// Hits of a page cache if each miss reads the whole aligned group of `read_ahead_pages` pages.
     pub cache_with_read_ahead: Option<CacheCurve>,
-    /// Hits of a cache that holds the filter's key blocks and the pages.
+    /// Hits of a cache that holds the filter's key blocks and the pages; `None` without key blocks, or with more than 64
+    /// per file.
     pub cache_with_key_blocks: Option<CacheCurve>,
     /// Cost of a filter.
     pub filter: Option<FilterCosts>,
@@ -150,6 +158,7 @@ pub fn analyze(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
     let findings = findings::find(trace, &mut accumulation, options);
     let (reads_at_end, failed, uncounted_pages) =
         (accumulation.reads_at_end, accumulation.failed, accumulation.uncounted_pages);
+    let empty_requests = accumulation.empty_requests;
     IoReport {
         range: scope.range,
         page_bytes: options.page_bytes.max(1),
@@ -159,8 +168,10 @@ pub fn analyze(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
         views: accumulation.finish(trace, options, device),
         findings,
         reads_at_end,
+        empty_requests,
         failed,
         uncounted_pages,
+        tracer: trace.recorder.starts_with("strace").then_some("strace"),
         affecting_losses: affecting_losses(trace, &[TableName::FileIos, TableName::DiskIos, TableName::Processes]),
         losses: trace.losses.clone(),
     }

@@ -8,7 +8,7 @@ use onoff_blame::account::has_no_path;
 use onoff_blame::waits::{TransitionPhase, Waits};
 use onoff_evidence::scope::Scope;
 
-/// Key of a finding's requests: (process, file, is write).
+/// Key of the requests to one file of a finding: (process, file, is write).
 type RequestKey = (Option<u32>, StringId, bool);
 
 /// The intervals of each thread in which it, or a thread that it waited for, was on a critical path; sorted, without
@@ -98,10 +98,12 @@ pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], f
     }
     let waits = Waits::new(trace);
     let Some(on_path) = PathIntervals::new(&waits, phases) else { return };
-    let key =
-        |finding: &IoFinding| -> RequestKey { (finding.pid, finding.recorded_file, finding.direction == "write") };
+    let keys = |finding: &IoFinding| -> Vec<RequestKey> {
+        let is_write = finding.direction == "write";
+        finding.recorded_files.iter().map(|&file| (finding.pid, file, is_write)).collect()
+    };
     let mut requests: HashMap<RequestKey, Requests> =
-        findings.iter().map(|finding| (key(finding), Requests::default())).collect();
+        findings.iter().flat_map(keys).map(|key| (key, Requests::default())).collect();
     for io in trace.file_ios.iter() {
         let is_write = match io.operation {
             FileOperation::Read => false,
@@ -124,16 +126,18 @@ pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], f
         intervals.transfers.values_mut().chain(intervals.flushes.values_mut()).for_each(merge);
     }
     for finding in findings {
-        let Some(intervals) = requests.get(&key(finding)).filter(|intervals| !intervals.has_unknown_ends) else {
-            continue;
-        };
-        let by_thread =
-            if finding.code == FindingCode::FlushAfterWrite { &intervals.flushes } else { &intervals.transfers };
-        finding.on_path_ns = Some(by_thread.iter().map(|(&tid, requests)| on_path.overlap_ns(tid, requests)).sum());
+        let is_flush = finding.code == FindingCode::FlushAfterWrite;
+        // A thread has one request at a time, so the times of several files add up.
+        let times = keys(finding).into_iter().map(|key| {
+            let intervals = requests.get(&key).filter(|intervals| !intervals.has_unknown_ends)?;
+            let by_thread = if is_flush { &intervals.flushes } else { &intervals.transfers };
+            Some(by_thread.iter().map(|(&tid, requests)| on_path.overlap_ns(tid, requests)).sum::<i64>())
+        });
+        finding.on_path_ns = times.sum();
     }
 }
 
-/// The request intervals of a finding, by thread.
+/// The request intervals of a file, by thread.
 #[derive(Debug, Default)]
 struct Requests {
     transfers: HashMap<u32, Vec<(i64, i64)>>,

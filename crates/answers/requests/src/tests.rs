@@ -48,7 +48,8 @@ fn report(trace: &Trace, options: &IoOptions) -> IoReport {
 }
 
 fn codes(requests: Vec<TestRequest>) -> Vec<FindingCode> {
-    report(&recording(requests), &IoOptions::default()).findings.iter().map(|finding| finding.code).collect()
+    let findings = report(&recording(requests), &IoOptions::default()).findings;
+    findings.iter().flat_map(|finding| std::iter::once(finding.code).chain(finding.also.clone())).collect()
 }
 
 /// Returns the reads in the paper: 49,396, of which 25,000 have four bytes; 411,945 bytes in two files, the largest
@@ -84,11 +85,19 @@ fn reproduces_table_of_paper() {
     // A cache of one page suffices for sequential reads.
     assert_eq!(view.cache.pages_for_99_percent, Some(1));
     assert_eq!(view.cache.accesses - view.cache.max_hits(), 101);
-    let finding = &report.findings[0];
-    assert_eq!((finding.code, finding.total_requests), (FindingCode::Amplification, 49_395));
-    let small = report.findings.iter().find(|finding| finding.code == FindingCode::SmallRequests).unwrap();
+    // One cause is one finding.
+    let [small] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
+    assert_eq!((small.code, small.total_requests), (FindingCode::SmallRequests, 49_395));
+    assert_eq!(small.also, [FindingCode::Amplification]);
+    assert!((988.0..989.0).contains(&small.amplification.unwrap()), "{:?}", small.amplification);
     // 409,600 bytes are seven blocks of 64 KiB.
     assert_eq!(small.buffered_requests, Some(7));
+    let bytes = small.files.iter().map(|file| (file.file.as_str(), file.total_requests)).collect::<Vec<_>>();
+    assert_eq!(bytes, [("a.dat", 49_395)]);
+    // Replayed, the buffer reads each byte once.
+    let cure = small.cure.unwrap();
+    assert_eq!((cure.requests, cure.helps, cure.buffer_bytes), (7, true, 65_536));
+    assert_eq!(cure.bytes, table.bytes - report.views[0].groups[1].table.bytes);
     assert_eq!(small.time_ns, Some(49_395 * 500));
 }
 
@@ -169,6 +178,7 @@ proptest! {
     fn curves_match_naive_caches(
         requests in prop::collection::vec((0..3_usize, 0..60_u64, 1..3 * 4096_u64), 1..150),
         read_ahead_pages in prop_oneof![Just(8_u64), 2..12_u64],
+        key_blocks in 1..4_u64,
     ) {
         const FILES: [&str; 3] = ["a", "b", "c"];
         let trace = recording(requests.iter().map(|&(file, block, size)| TestRequest {
@@ -177,13 +187,13 @@ proptest! {
             offset: block * 1111,
             size,
         }));
-        let options = IoOptions { read_ahead_pages, ..IoOptions::default() };
+        let options = IoOptions { read_ahead_pages, key_blocks, ..IoOptions::default() };
         let report = report(&trace, &options);
         let (mut pages, mut units, mut keyed) = (Vec::new(), Vec::new(), Vec::new());
         for &(file, block, size) in &requests {
             let (first, last) = (block * 1111 / 4096, (block * 1111 + size - 1) / 4096);
-            // The key block of a file is modeled as a nonexistent page.
-            keyed.push((file, u64::MAX));
+            // The key blocks of a file are modeled as nonexistent pages.
+            keyed.extend((0..key_blocks).map(|key| (file, u64::MAX - key)));
             keyed.extend((first..=last).map(|page| (file, page)));
             pages.extend((first..=last).map(|page| (file, page)));
             units.extend((first / read_ahead_pages..=last / read_ahead_pages).map(|unit| (file, unit)));
@@ -295,7 +305,8 @@ fn group_curves_cover_own_requests_only() {
         assert_eq!(pages, [("eight", Some(8)), ("one", Some(1))]);
         // In the total, both share a cache.
         assert_eq!(report.views[0].cache.pages_for_99_percent, Some(9));
-        assert_eq!(report.findings.iter().map(|finding| finding.cache_pages).collect::<Vec<_>>(), [Some(8), Some(1)]);
+        let [finding] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
+        assert_eq!((finding.file_count, finding.cache_pages), (2, Some(9)));
     }
 }
 
@@ -405,5 +416,102 @@ fn handles_implausibly_large_requests() {
     let trace = recording(requests(FileOperation::Read, [(0, u64::MAX), (u64::MAX, u64::MAX), (5, 0)]));
     let report = report(&trace, &IoOptions::default());
     assert!(report.uncounted_pages > 0);
-    assert_eq!(report.views[0].table.requests, 3);
+    assert_eq!((report.views[0].table.requests, report.empty_requests), (2, 1));
+}
+
+#[test]
+fn reports_small_requests_of_program_over_many_files() {
+    let many = |reads_per_file: u64| {
+        let mut trace = Trace::default();
+        process(&mut trace, 100, "app.exe", None, None);
+        let list = (0..1200_u64).flat_map(|file| (0..reads_per_file).map(move |read| (file, read)));
+        for (index, (file, read)) in (0..).zip(list) {
+            let name = trace.strings.intern(&format!("settings{file}.dat"));
+            trace.file_ios.push(FileIo {
+                start_ns: index * 1000,
+                end_ns: Some(index * 1000 + 500),
+                operation: FileOperation::Read,
+                pid: Some(100),
+                tid: Some(104),
+                file: name,
+                offset: read * 4,
+                size: 4,
+                level: IoOrigin::Application,
+                unbuffered: false,
+                status: Some(0),
+                irp: 0,
+                file_object: file + 1,
+            });
+            trace.duration_ns = index * 1000 + 500;
+        }
+        report(&trace, &IoOptions::default()).findings
+    };
+    let findings = many(5);
+    let [finding] = findings.as_slice() else { panic!("{findings:?}") };
+    assert_eq!((finding.code, finding.requests, finding.total_requests), (FindingCode::SmallRequests, 6000, 6000));
+    assert_eq!((finding.file_count, finding.files.len(), finding.file.as_str()), (1200, 1000, ""));
+    assert_eq!((finding.buffered_requests, finding.time_ns), (Some(1200), Some(6000 * 500)));
+    assert!(finding.cure.unwrap().helps);
+    // Decoy: reading many small files once each is normal, because a buffer saves nothing.
+    assert_eq!(many(1), []);
+}
+
+#[test]
+fn files_with_same_cause_are_one_finding() {
+    let mut list = Vec::new();
+    for file in ["a.dat", "b.dat"] {
+        list.extend((0..2000).map(|index| TestRequest {
+            file,
+            operation: FileOperation::Read,
+            offset: index * 4,
+            size: 4,
+        }));
+    }
+    let findings = report(&recording(list), &IoOptions::default()).findings;
+    let [finding] = findings.as_slice() else { panic!("{findings:?}") };
+    let files: Vec<_> = finding.files.iter().map(|file| (file.file.as_str(), file.requests)).collect();
+    assert_eq!((finding.requests, files), (4000, vec![("a.dat", 2000), ("b.dat", 2000)]));
+}
+
+#[test]
+fn replay_refutes_buffer_for_random_requests() {
+    let random = requests(FileOperation::Read, (0..3000_u64).map(|index| (index * 7_919 % 3001 * 65_536, 4)));
+    let findings = report(&recording(random), &IoOptions::default()).findings;
+    let cure = findings[0].cure.unwrap();
+    assert!(!cure.helps && cure.requests == 3000, "{cure:?}");
+}
+
+#[test]
+fn names_tracer_that_slows_requests_down() {
+    let mut trace = recording(requests(FileOperation::Read, (0..2000).map(|index| (index * 4, 4))));
+    assert_eq!(report(&trace, &IoOptions::default()).tracer, None);
+    trace.recorder = "strace output".to_owned();
+    let report = report(&trace, &IoOptions::default());
+    assert_eq!((report.tracer, report.findings[0].tracer), (Some("strace"), Some("strace")));
+}
+
+#[test]
+fn curve_needs_few_key_blocks() {
+    let trace = recording(requests(FileOperation::Read, [(0, 4), (0, 4)]));
+    let accesses = |key_blocks| {
+        let report = report(&trace, &IoOptions { key_blocks, ..IoOptions::default() });
+        report.views[0].cache_with_key_blocks.as_ref().map(|curve| (curve.accesses, curve.max_hits()))
+    };
+    assert_eq!((accesses(0), accesses(1), accesses(3)), (None, Some((4, 2)), Some((8, 4))));
+    assert_eq!(accesses(1 << 40), None);
+}
+
+#[test]
+fn compares_requests_by_file() {
+    let was =
+        report(&recording(requests(FileOperation::Read, (0..50).map(|index| (index * 4, 4)))), &IoOptions::default());
+    let is = report(&recording(requests(FileOperation::Read, [(0, 200)])), &IoOptions::default());
+    let [file] = &compare(&was, &is).files[..] else { panic!() };
+    assert_eq!((file.file.as_str(), file.was_requests, file.is_requests, file.is_bytes), ("a.dat", 50, 1, 200));
+    assert_eq!((file.was_time_ns, file.is_time_ns), (Some(25_000), Some(500)));
+    let ungrouped = report(
+        &recording(requests(FileOperation::Read, [(0, 4)])),
+        &IoOptions { group_by: vec![], ..IoOptions::default() },
+    );
+    assert_eq!(compare(&ungrouped, &is).files, []);
 }

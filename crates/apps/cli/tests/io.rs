@@ -312,6 +312,48 @@ fn compares_two_recordings() {
     folder.file("better.csv", b"pid,process,file,operation,offset,length\n7,loader,/card/a.dat,read,0,411945\n");
     let csv = folder.answer("io better.csv --compare paper.csv.gz --format csv");
     assert!(csv.contains("application,read,requests,49396,1\n"), "{csv}");
+    let text = folder.answer("io better.csv --compare paper.csv.gz");
+    assert!(text.starts_with("49,396 reads became 1.\n"), "{text}");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(rows.iter().any(|row| row.starts_with(&["/card/a.dat", "read", "49,395", "1"])), "{text}");
+    // Small ratios keep three significant digits.
+    assert!(rows.iter().any(|row| row.contains(&"requests") && row.ends_with(&["49,396", "1", "0.0000202"])), "{text}");
+}
+
+#[test]
+fn joins_files_of_one_strace_run() {
+    let folder = Folder::new();
+    // The child inherits the open file and its position.
+    folder.file(
+        "run.100",
+        br#"1700000000.000001 execve("/usr/bin/app", ["app"], 0x7ffe /* 3 vars */) = 0 <0.000100>
+1700000000.001000 openat(AT_FDCWD, "/a", O_RDONLY) = 3 <0.000010>
+1700000000.002000 read(3, "abcd", 4) = 4 <0.000010>
+1700000000.003000 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLD) = 101 <0.000050>
+1700000000.005000 read(3, "ijkl", 4) = 4 <0.000010>
+"#,
+    );
+    folder.file(
+        "run.101",
+        br#"1700000000.004000 read(3, "efgh", 4) = 4 <0.000010>
+1700000000.006000 +++ exited with 0 +++
+"#,
+    );
+    let report: Value = serde_json::from_str(&folder.answer("io run.100 run.101 --format json")).unwrap();
+    assert_eq!(report["range"]["end_ns"].as_i64().unwrap() / 1_000_000, 4, "{}", report["range"]);
+    let groups: Vec<_> = report["views"][0]["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| {
+            (group["pid"].as_u64().unwrap(), group["process"].as_str().unwrap(), group["table"]["requests"].as_u64())
+        })
+        .collect();
+    assert_eq!(groups, [(100, "app", Some(2)), (101, "app", Some(1))]);
+    // The parent continues behind the child's read, so its own reads have a gap.
+    let patterns = &report["views"][0]["patterns"];
+    assert_eq!((&patterns["first"], &patterns["forward"]), (&Value::from(2), &Value::from(1)));
+    assert_eq!((&report["tracer"], &report["losses"]), (&Value::from("strace"), &serde_json::json!([])));
 }
 
 #[test]

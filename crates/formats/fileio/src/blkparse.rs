@@ -77,6 +77,10 @@ fn parse(line: &str) -> Option<Event<'_>> {
             word = words.next();
         }
     }
+    // An empty write with a flush in front is how a file system asks for a flush.
+    if event.kind == Some(OperationKind::Write) && event.sectors == 0 && flags.starts_with('F') {
+        event.kind = Some(OperationKind::Flush);
+    }
     if let Some(position) =
         word.and_then(|word| line.rfind(word)).filter(|_| word.is_some_and(|word| word.starts_with('[')))
     {

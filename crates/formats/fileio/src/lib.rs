@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Format::ProcessMonitorLog`] | Process Monitor, binary log (`.pml`, version 9, 32 and 64 bit) |
 //! | [`Format::ProcessMonitorCsv`] | Process Monitor, CSV with any columns and locale |
-//! | [`Format::Strace`] | `strace`, with or without `-f`, `-t`, `-tt`, `-ttt`, `-r`, `-T`, `-y` |
+//! | [`Format::Strace`] | `strace`, with or without `-f`, `-ff` ([`join_thread_files`]), `-t`, `-tt`, `-ttt`, `-r`, `-T`, `-y` |
 //! | [`Format::Blkparse`] | `blkparse`, default text format |
 //! | [`Format::FioIolog`] | `fio --write_iolog`, versions 2 and 3 |
 //! | [`Format::FioLog`] | `fio --write_lat_log` and similar, with `--log_offset=1` |
@@ -48,7 +48,7 @@ pub use format::Format;
 pub use losses::{Loss, LossKind, Losses};
 pub use operation::{Level, Operation, OperationKind, Outcome, Summary};
 pub use recognition::{SNIFF_LEN, recognize};
-pub use strace::{SystemCall, SystemCallReader};
+pub use strace::{JoinedFiles, SystemCall, SystemCallReader, ThreadFile, join_thread_files, thread_id_of_file};
 
 /// Reads a recording and passes each operation to `sink`.
 ///

@@ -23,6 +23,8 @@ pub enum LossKind {
     Merged,
     /// Records of a layer above the selected one.
     UpperLayer,
+    /// Files of one run of `strace -ff` without times: the order of calls in different files is unknown.
+    Unordered,
 }
 
 impl LossKind {
@@ -40,6 +42,7 @@ impl LossKind {
             Self::Spliced => "fileio_spliced_missing",
             Self::Merged => "fileio_merged_requests",
             Self::UpperLayer => "fileio_upper_layer_skipped",
+            Self::Unordered => "fileio_order_unknown",
         }
     }
 
@@ -61,6 +64,9 @@ impl LossKind {
                 "Requests were merged with a neighbor before they reached the disk; the merged request is counted."
             }
             Self::UpperLayer => "MPI-IO records were skipped; the POSIX requests they caused are counted.",
+            Self::Unordered => {
+                "The files of one run have no times, so they were read one after another. Record with strace -ttt."
+            }
         }
     }
 

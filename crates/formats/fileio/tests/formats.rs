@@ -127,8 +127,70 @@ read(8</c (deleted)>, "x", 1) = 1
 "#;
     let (_, summary) = rows(text);
     let files: Vec<String> = transfers(text).into_iter().map(|(_, file, ..)| file).collect();
-    assert_eq!(files, ["/b", "/c (deleted)"]);
+    assert_eq!(files, ["/b", "/c"]);
     assert_eq!(summary.losses.count(LossKind::DescriptorUnknown), 1);
+}
+
+#[test]
+fn strace_sendfile_writes_its_output_file() {
+    use OperationKind::{Read, Write};
+    let text = br#"openat(AT_FDCWD, "/in", O_RDONLY) = 3
+openat(AT_FDCWD, "/out", O_WRONLY|O_CREAT|O_TRUNC, 0644) = 4
+sendfile(4, 3, NULL, 1000) = 600
+sendfile(4, 3, [100] => [500], 400) = 400
+sendfile(7<socket:[77]>, 3, NULL, 10) = 10
+"#;
+    let transfer = |kind, file: &str, offset, length| (kind, file.to_owned(), offset, length);
+    assert_eq!(
+        transfers(text),
+        [
+            transfer(Read, "/in", 0, 600),
+            transfer(Write, "/out", 0, 600),
+            transfer(Read, "/in", 100, 400),
+            transfer(Write, "/out", 600, 400),
+            // The output is no file.
+            transfer(Read, "/in", 600, 10),
+        ]
+    );
+}
+
+#[test]
+fn strace_names_deleted_files_by_their_path() {
+    let text = br#"10:00:00.0 openat(AT_FDCWD, "/tmp/a", O_RDWR) = 3</tmp/a>
+10:00:01.0 read(3</tmp/a>, "x", 1) = 1
+10:00:02.0 unlink("/tmp/a") = 0
+10:00:03.0 read(3</tmp/a (deleted)>, "y", 1) = 1
+10:00:04.0 read(3</tmp/a>(deleted), "z", 1) = 1
+"#;
+    let read = |offset| (OperationKind::Read, "/tmp/a".to_owned(), offset, 1);
+    assert_eq!(transfers(text), [read(0), read(1), read(2)]);
+}
+
+#[test]
+fn strace_counts_torn_lines() {
+    let text = br#"7 openat(AT_FDCWD, "/a", O_RDONLY) = 3 <0.000010>
+7 read(3, "x", 1) = 1 <0.000010>
+ead(3, "x", 1) = 1 <0.000010>
+7 read(3, 8 write(4, "x", 1) = 1 <0.000010>
+7 sync() = 0 <0.000010>
+7 read(3, "abcd", 4096) = 40"#;
+    let (rows, summary) = rows(text);
+    assert_eq!(summary.losses.count(LossKind::Unreadable), 3);
+    assert_eq!(rows.iter().filter(|row| row.kind == OperationKind::Read).count(), 1);
+    // Decoy: the last line has no line end, but it is whole.
+    let whole = [&text[..text.len() - 2], b"4 <0.000010>"].concat();
+    assert_eq!(self::rows(&whole).1.losses.count(LossKind::Unreadable), 2);
+}
+
+#[test]
+fn blkparse_empty_write_with_flush_is_flush() {
+    let text = b"  8,0    3        1     0.000000000   697  Q FWS 0 + 0 [a]
+  8,0    3        2     0.000300000     0  C FWS 0 + 0 [0]
+  8,0    3        3     0.000400000   697  Q FWS 8 + 8 [a]
+  8,0    3        4     0.000600000     0  C FWS 8 + 8 [0]
+";
+    let kinds: Vec<_> = rows(text).0.iter().map(|row| (row.kind, row.length)).collect();
+    assert_eq!(kinds, [(OperationKind::Flush, 0), (OperationKind::Write, 4096)]);
 }
 
 #[test]

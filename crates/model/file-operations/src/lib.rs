@@ -5,7 +5,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use onoff_fileio::operations_csv::{self, Chunk};
-use onoff_fileio::{Format, Level, LossKind, Operation, OperationKind, Outcome, Summary};
+use onoff_fileio::{Format, JoinedFiles, Level, LossKind, Operation, OperationKind, Outcome, Summary, ThreadFile};
 use onoff_trace::{
     Clock, Counter, FileIo, FileIos, FileOperation, IoOrigin, Process, RecordingFile, Severity, StringId, StringPool,
     SystemKind, TableName, TableSet, Trace, counters,
@@ -28,6 +28,22 @@ pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
     let mut builder = TraceBuilder::default();
     builder.trace.requested_tables = wanted;
     let mut summaries = Vec::new();
+    if let Some((joined, name)) = join_thread_files(files) {
+        let summary = onoff_fileio::read(&joined.bytes, &mut |operation| builder.rows.add(operation))
+            .map_err(|source| Error::FileOperations { name: name.clone(), source })?;
+        builder.add_losses(&name, &summary);
+        if !joined.is_ordered {
+            builder.trace.losses.add(&counter(LossKind::Unordered), 1);
+        }
+        builder.trace.files.extend(files.iter().map(|file| RecordingFile {
+            name: file.name().to_owned(),
+            content: summary.format.name(),
+            bytes: file.stored_bytes(),
+            compressed: false,
+            finished: true,
+        }));
+        return Ok(builder.finish(&[summary]));
+    }
     for (index, file) in files.iter().enumerate() {
         let mut released_bytes = 0;
         let mut release = |read_bytes: usize| {
@@ -55,6 +71,22 @@ pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
         summaries.push(summary);
     }
     Ok(builder.finish(&summaries))
+}
+
+/// Joins the files of one run of `strace -ff`, which share a clock and open files, and returns a name for all of them.
+/// Returns `None` for other recordings.
+fn join_thread_files(files: &Files) -> Option<(JoinedFiles, String)> {
+    let parts: Vec<ThreadFile<'_>> = files
+        .iter()
+        .map(|file| {
+            let is_strace = onoff_fileio::recognize(file.bytes()) == Some(Format::Strace);
+            let tid = onoff_fileio::thread_id_of_file(file.name()).filter(|_| is_strace)?;
+            Some(ThreadFile { tid, bytes: file.bytes() })
+        })
+        .collect::<Option<_>>()?;
+    let name = files.iter().next()?.name().to_owned();
+    let name = format!("{name} and {} more, joined", parts.len().saturating_sub(1));
+    (parts.len() > 1).then(|| onoff_fileio::join_thread_files(&parts)).flatten().map(|joined| (joined, name))
 }
 
 /// Size of a chunk, in bytes. Small enough that its rows are still cached when they are merged.

@@ -177,7 +177,7 @@ fn run(recording: Recording, task: &Task, destination: &Destination) -> Result<(
     let comparison = onoff_requests::compare(&other_report, &report);
     destination.write(|out| {
         match task.format {
-            TableFormat::Text => text::io::write_comparison(&comparison, out)?,
+            TableFormat::Text => text::io::write_comparison(&comparison, task.top, out)?,
             TableFormat::Json => json::document::write(&[other_provenance, provenance], &comparison, out)?,
             // Other formats were rejected earlier.
             _ => section::csv::write(&[text::io::changes(&comparison)], out)?,

@@ -39,6 +39,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
     let mut reader = CallReader { files: Descriptors::default(), has_thread_ids: false };
     let mut unfinished: HashMap<u32, UnfinishedCall> = HashMap::new();
     let mut axis = Axis::default();
+    let mut has_durations = false;
     for (offset, line) in lines(bytes) {
         let text = String::from_utf8_lossy(line);
         if text.trim().is_empty() {
@@ -65,7 +66,14 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
                     out.count_loss(LossKind::Unfinished, replaced.offset);
                 }
             }
+            // The last line of a recording that ends within a line: its result can be the start of a number.
+            Content::Call { result, .. }
+                if has_durations && line::parse_result(result).2.is_none() && offset + line.len() == bytes.len() =>
+            {
+                out.count_loss(LossKind::Unreadable, offset);
+            }
             Content::Call { name, arguments: argument_text, result } => {
+                has_durations = has_durations || line::parse_result(result).2.is_some();
                 reader.parse_and_apply(offset, tid, (now_ns, None), name, argument_text, result, out);
             }
             Content::Resumed { name, arguments: argument_text, result } => match unfinished.remove(&tid) {
@@ -216,8 +224,8 @@ impl CallReader {
             "pwrite64" | "pwrite" | "pwritev" => self.transfer(call, Write, OffsetSource::Argument(3), out),
             "preadv2" => self.transfer(call, Read, OffsetSource::ArgumentOrCurrent(3), out),
             "pwritev2" => self.transfer(call, Write, OffsetSource::ArgumentOrCurrent(3), out),
-            "sendfile" | "sendfile64" => self.copy(call, 1, Some(2), None, out),
-            "copy_file_range" => self.copy(call, 0, Some(1), Some((2, 3)), out),
+            "sendfile" | "sendfile64" => self.copy(call, (1, Some(2)), (0, None), out),
+            "copy_file_range" => self.copy(call, (0, Some(1)), (2, Some(3)), out),
             "open" | "openat" | "openat2" | "creat" => self.open(call, out),
             "close" => self.close(call, out),
             "fsync" | "fdatasync" | "sync_file_range" => self.emit_descriptor_operation(call, Flush, out),
@@ -236,6 +244,7 @@ impl CallReader {
             "io_submit" => record_loss(call, LossKind::AsynchronousIo, out),
             "splice" | "tee" => record_loss(call, LossKind::Spliced, out),
             "mmap" | "mmap2" => self.count_mapping(call, out),
+            name if is_torn(name) => None,
             _ => Some(()),
         }
     }
@@ -328,20 +337,17 @@ impl CallReader {
         Some(())
     }
 
-    /// Emits a copy within the kernel as a read of one file and, if both are files, a write of the other.
+    /// Emits a copy within the kernel as a read of one file and, if the other end is a file, a write of it. `input` and
+    /// `output` are the indexes of the descriptor and of its offset; without an offset, the position is used.
     fn copy(
         &mut self,
         call: &Call<'_>,
-        input: usize,
-        input_offset: Option<usize>,
-        output: Option<(usize, usize)>,
+        input: (usize, Option<usize>),
+        output: (usize, Option<usize>),
         out: &mut OperationWriter<'_>,
     ) -> Option<()> {
-        let transfers = [
-            Some((input, input_offset, OperationKind::Read)),
-            output.map(|(output, offset)| (output, Some(offset), OperationKind::Write)),
-        ];
-        for (descriptor_index, offset_index, kind) in transfers.into_iter().flatten() {
+        let transfers = [(input, OperationKind::Read), (output, OperationKind::Write)];
+        for ((descriptor_index, offset_index), kind) in transfers {
             let (number, path) = parse_descriptor(call.arguments.get(descriptor_index)?)?;
             let Some(id) = self.files.find(call.tid, number, path) else {
                 out.count_loss(LossKind::DescriptorUnknown, call.line_offset);
@@ -352,11 +358,15 @@ impl CallReader {
                 continue;
             }
             // `NULL`, `[4096]`, or `[0] => [4096]`.
-            let offset_argument = call.arguments.get(offset_index?)?;
-            let explicit_offset = offset_argument
-                .strip_prefix('[')
-                .and_then(|list| list.split(']').next())
-                .and_then(|text| parse_unsigned(text.as_bytes()));
+            let explicit_offset = match offset_index {
+                Some(index) => call
+                    .arguments
+                    .get(index)?
+                    .strip_prefix('[')
+                    .and_then(|list| list.split(']').next())
+                    .and_then(|text| parse_unsigned(text.as_bytes())),
+                None => None,
+            };
             self.push(call, kind, id, explicit_offset.or(position), call.result, explicit_offset.is_none(), out)?;
         }
         Some(())
@@ -529,6 +539,28 @@ impl CallReader {
         }
         Some(())
     }
+}
+
+/// True for the rest of a call's name: the start of its line is missing, because several programs wrote to the file or it
+/// was cut. Such a line looks like an unknown call.
+fn is_torn(name: &str) -> bool {
+    const CALLS: [&str; 13] = [
+        "read",
+        "readv",
+        "write",
+        "writev",
+        "pread64",
+        "preadv",
+        "pwrite64",
+        "pwritev",
+        "openat",
+        "close",
+        "lseek",
+        "fsync",
+        "fdatasync",
+    ];
+    // `sync` is a call, too.
+    name != "sync" && !CALLS.contains(&name) && CALLS.iter().any(|call| call.ends_with(name))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "same signature as the other handlers")]

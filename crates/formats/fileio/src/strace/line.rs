@@ -254,7 +254,13 @@ pub(super) fn parse_descriptor(text: &str) -> Option<(i32, Option<&str>)> {
         "AT_FDCWD" => -100,
         number => number.parse().ok()?,
     };
-    Some((number, path.map(|path| path.strip_suffix('>').unwrap_or(path))))
+    // A deleted file is marked after its path: `3</a (deleted)>`, in newer versions `3</a>(deleted)`.
+    let without_marks = |path: &'_ str| -> usize {
+        let path = path.strip_suffix("(deleted)").unwrap_or(path);
+        let path = path.strip_suffix('>').unwrap_or(path);
+        path.strip_suffix(" (deleted)").unwrap_or(path).len()
+    };
+    Some((number, path.map(|path| path.get(..without_marks(path)).unwrap_or(path))))
 }
 
 /// Parses a result: the number, the path after it, and the duration, ns.
@@ -277,7 +283,7 @@ pub(super) fn parse_result(text: &str) -> (Option<i64>, Option<&str>, Option<i64
         None => number.parse().ok(),
     });
     let path = remaining.get(end..).and_then(|tail| tail.strip_prefix('<')).and_then(|path| path.split_once('>'));
-    (number, path.map(|(path, _)| path), duration_ns)
+    (number, path.map(|(path, _)| path.strip_suffix(" (deleted)").unwrap_or(path)), duration_ns)
 }
 
 /// Removes the quotes and escapes of a string; `None` if it is not a string.
@@ -353,6 +359,9 @@ mod tests {
         assert_eq!((name, split_arguments(argument_text)), ("read", vec!["3</a (1), b>", "\") = 5, \\\"\"", "4"]));
         assert_eq!(parse_result(result_text), (Some(4), None, Some(4_000)));
         assert_eq!(parse_descriptor("3</a (1), b>"), Some((3, Some("/a (1), b"))));
+        assert_eq!(parse_descriptor("3</a b (deleted)>"), Some((3, Some("/a b"))));
+        assert_eq!(parse_descriptor("3</a b>(deleted)"), Some((3, Some("/a b"))));
+        assert_eq!(parse_result("3</a (deleted)> <0.000004>"), (Some(3), Some("/a"), Some(4_000)));
         assert_eq!(parse_result("-1 ENOENT (No such file or directory) <0.000004>"), (Some(-1), None, Some(4_000)));
         assert_eq!(parse_result("3</etc/x>"), (Some(3), Some("/etc/x"), None));
         assert_eq!(parse_result("?"), (None, None, None));

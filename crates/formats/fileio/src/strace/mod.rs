@@ -6,7 +6,9 @@
 mod calls;
 mod descriptors;
 mod line;
+mod thread_files;
 
 pub(crate) use calls::read;
 pub use calls::{SystemCall, SystemCallReader};
 pub(crate) use line::is_call;
+pub use thread_files::{JoinedFiles, ThreadFile, join_thread_files, thread_id_of_file};

@@ -15,6 +15,9 @@ use super::usage::process_name;
 use onoff_sections::section::{self, Cell, Heading, Section, SectionBuilder};
 use onoff_sections::table::Value;
 
+/// Maximum number of files listed below a finding.
+const MAX_LISTED_FILES: usize = 5;
+
 /// Writes the report.
 ///
 /// # Errors
@@ -82,12 +85,21 @@ fn bytes(mean: f64) -> String {
 fn findings(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if report.findings.is_empty() {
         writeln!(out)?;
-        let note = "A finding needs more than 1,000 requests from one process to one file.";
+        let note = "A finding needs more than 1,000 requests from one process.";
         return writeln!(out, "{QUIET}No findings. {note}{QUIET:#}");
     }
     title("Findings", "", out)?;
     for finding in report.findings.iter().take(top) {
         writeln!(out, "  {WORST}{}{WORST:#}", sentence(finding))?;
+        let listed = finding.files.iter().take(MAX_LISTED_FILES).filter(|_| finding.file_count > 1);
+        for file in listed {
+            let name = if file.file.is_empty() { "unnamed file".into() } else { printable(&file.file) };
+            writeln!(out, "    {QUIET}{name}: {}{QUIET:#}", counted(file.total_requests, finding.direction))?;
+        }
+        let hidden = finding.file_count.saturating_sub(MAX_LISTED_FILES as u64);
+        if hidden > 0 {
+            writeln!(out, "    {QUIET}and {} in --format json{QUIET:#}", counted(hidden, "more file"))?;
+        }
         match finding.on_path_ns {
             Some(0) => writeln!(out, "    None of that time is on the critical path.")?,
             Some(ns) => writeln!(out, "    {} of that time is on the critical path.", duration(ns))?,
@@ -113,22 +125,38 @@ pub fn sentence(finding: &IoFinding) -> String {
         (name, Some(pid)) => format!("{} ({pid})", printable(name)),
         (name, None) => printable(name).into_owned(),
     };
-    let file = match finding.file.as_str() {
-        "" => "unnamed file".to_owned(),
-        file => printable(file).into_owned(),
+    let file = match (finding.file_count, finding.file.as_str()) {
+        (2.., _) => format!("{} files", count(finding.file_count)),
+        (_, "") => "unnamed file".to_owned(),
+        (_, file) => printable(file).into_owned(),
     };
     let verb = finding.direction;
     let (matching, total) = (count(finding.requests), count(finding.total_requests));
     let share = percent(finding.requests as f64 * 100.0 / finding.total_requests.max(1) as f64);
-    let time = finding.time_ns.map_or_else(String::new, |ns| format!(" All {total} took {}.", duration(ns)));
+    let tracer = finding.tracer.map_or_else(String::new, |tracer| {
+        format!(" (measured under {tracer}, which stops the program at each call: too long)")
+    });
+    let time = finding.time_ns.map_or_else(String::new, |ns| format!(" All {total} took {}{tracer}.", duration(ns)));
+    let factor = count(finding.amplification.unwrap_or(0.0).round() as u64);
+    let mut also = String::new();
+    for code in &finding.also {
+        match code {
+            FindingCode::Amplification => {
+                also += &format!(" An uncached filter would transfer {factor} times the bytes.");
+            }
+            FindingCode::RepeatedReads => also += " They go back to the same pages.",
+            FindingCode::SmallUnbuffered => also += " They bypass the cache.",
+            _ => {}
+        }
+    }
+    let time = format!("{time}{also}");
     match finding.code {
         FindingCode::SmallRequests => {
             format!("{process}, {file}: {matching} of {total} {verb}s ({share}) are smaller than 512 B.{time}")
         }
-        FindingCode::Amplification => format!(
-            "{process}, {file}: a filter would amplify {total} {verb}s by a factor of {}.{time}",
-            count(finding.amplification.unwrap_or(0.0).round() as u64)
-        ),
+        FindingCode::Amplification => {
+            format!("{process}, {file}: a filter would amplify {total} {verb}s by a factor of {factor}.{time}")
+        }
         FindingCode::RepeatedReads => {
             format!("{process}, {file}: {matching} of {total} {verb}s ({share}) repeat earlier reads.{time}")
         }
@@ -156,8 +184,14 @@ pub fn sentence(finding: &IoFinding) -> String {
 pub fn advice(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
     let verb = finding.direction;
     let buffer = finding.buffered_requests.map(|requests| {
+        let is_refuted = finding.cure.is_some_and(|cure| !cure.helps);
+        let (verdict, per) = match (is_refuted, finding.file_count) {
+            (false, 2..) => ("would", " per file"),
+            (false, _) => ("would", ""),
+            (true, _) => ("would not help: it would", ""),
+        };
         format!(
-            "a {} buffer would reduce {} {verb}s to {}",
+            "a {} buffer{per} {verdict} reduce {} {verb}s to {}",
             size(buffer_bytes),
             count(finding.total_requests),
             count(requests)
@@ -454,12 +488,23 @@ fn group_columns<'a>(
 
 fn notes(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
-    if report.reads_at_end > 0 || report.failed > 0 {
+    if report.reads_at_end > 0 || report.failed > 0 || report.empty_requests > 0 {
+        let empty = match report.empty_requests {
+            0 => String::new(),
+            number => format!(", {} of 0 bytes", counted(number, "request")),
+        };
         writeln!(
             out,
-            "{QUIET}Not counted: {} at the end of a file, {} that failed.{QUIET:#}",
+            "{QUIET}Not counted: {} at the end of a file, {} that failed{empty}.{QUIET:#}",
             counted(report.reads_at_end, "read"),
             counted(report.failed, "request")
+        )?;
+    }
+    if let Some(tracer) = report.tracer {
+        writeln!(
+            out,
+            "{QUIET}All times were measured under {tracer}, which stops the program at each call: use them to compare requests, not \
+             as the cost of a request.{QUIET:#}"
         )?;
     }
     if report.uncounted_pages > 0 {
@@ -476,8 +521,74 @@ fn notes(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// Returns errors from `out`.
-pub fn write_comparison(comparison: &IoComparison, out: &mut dyn Write) -> io::Result<()> {
-    section::text::write(&changes(comparison), out)
+pub fn write_comparison(comparison: &IoComparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut sentences = comparison_sentences(comparison).into_iter();
+    if let Some(first) = sentences.next() {
+        writeln!(out, "{HEADLINE}{first}{HEADLINE:#}")?;
+        sentences.try_for_each(|sentence| writeln!(out, "{sentence}"))?;
+        writeln!(out)?;
+    }
+    section::text::write_all(&[file_changes(comparison, top), changes(comparison)], out)
+}
+
+/// Returns what became of the requests, in one sentence for reads and one for writes by programs.
+#[must_use]
+pub fn comparison_sentences(comparison: &IoComparison) -> Vec<String> {
+    let value = |direction: &str, measure: &str| {
+        let change = comparison
+            .changes
+            .iter()
+            .find(|change| (change.level, change.direction, change.measure) == ("application", direction, measure))?;
+        Some((change.was, change.is))
+    };
+    let sentence = |direction: &'static str| {
+        let (was, is) = value(direction, "requests")?;
+        let requests = |number: Option<f64>| number.unwrap_or(0.0) as u64;
+        let (was, is) = (requests(was), requests(is));
+        let mut sentence = if was == is {
+            format!("{} in both", counted(was, direction))
+        } else {
+            format!("{} became {}", counted(was, direction), count(is))
+        };
+        if let Some((Some(was_bytes), Some(is_bytes))) = value(direction, "bytes").filter(|bytes| bytes.0 != bytes.1) {
+            sentence += &format!("; {} became {}", size(was_bytes as u64), size(is_bytes as u64));
+        }
+        if let Some((Some(was_ns), Some(is_ns))) = value(direction, "time_ns") {
+            sentence += &format!("; {} became {}", duration(was_ns as i64), duration(is_ns as i64));
+        }
+        Some(format!("{sentence}."))
+    };
+    ["read", "write"].into_iter().filter_map(sentence).collect()
+}
+
+/// Lists the requests of programs by file in two recordings.
+#[must_use]
+pub fn file_changes(comparison: &IoComparison, top: usize) -> Section<'_> {
+    let files = comparison.files.iter();
+    Section::builder("files", "By file", files)
+        .top_with_remainder(if top == 0 { usize::MAX } else { top })
+        .name("file", "file", 56, |change| match change.file.as_str() {
+            "" => Cell::text_only(QUIET, "unnamed"),
+            file => Value::text(file).into(),
+        })
+        .name("direction", "", 6, |change| Value::text(change.direction))
+        .quantity("was_requests", "before", |change| Value::Count(change.was_requests))
+        .quantity("is_requests", "after", |change| Value::Count(change.is_requests))
+        .quantity("was_bytes", "bytes before", |change| Value::Bytes(change.was_bytes))
+        .quantity("is_bytes", "after", |change| Value::Bytes(change.is_bytes))
+        .quantity("was_time_ns", "time before", |change| Cell::duration_or_dash(change.was_time_ns))
+        .quantity("is_time_ns", "after", |change| Cell::duration_or_dash(change.is_time_ns))
+        .build()
+}
+
+/// Formats a ratio with three significant digits, however small it is.
+fn ratio(was: f64, is: f64) -> String {
+    let ratio = is / was;
+    if ratio == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = (2.0 - ratio.abs().log10().floor()).clamp(2.0, 17.0) as usize;
+    format!("{ratio:.digits$}")
 }
 
 /// Lists the changes between two recordings.
@@ -493,7 +604,7 @@ pub fn changes(comparison: &IoComparison) -> Section<'_> {
         };
         Cell::with_display_text(Value::from_option(value, |value| Value::Text(value.to_string().into())), text)
     };
-    Section::builder("changes", "", &comparison.changes)
+    Section::builder("changes", "Measures", &comparison.changes)
         .name("level", "requests by", 12, |change| Value::text(change.level))
         .name("direction", "", 6, |change| Value::text(change.direction))
         .name("measure", "measure", 20, |change| {
@@ -503,7 +614,7 @@ pub fn changes(comparison: &IoComparison) -> Section<'_> {
         .quantity("was", "before", move |change| formatted(change.measure, change.was))
         .quantity("is", "after", move |change| formatted(change.measure, change.is))
         .quantity("", "ratio", |change| match (change.was, change.is) {
-            (Some(was), Some(is)) if was > 0.0 => Value::Text(format!("{:.2}", is / was).into()),
+            (Some(was), Some(is)) if was > 0.0 => Value::Text(ratio(was, is).into()),
             _ => Value::text("-"),
         })
         .build()

@@ -50,7 +50,7 @@ const CREDENTIAL_PROVIDERS: [&str; 20] = [
 ];
 /// Values of `Control\Lsa` with the packages of Windows.
 const PACKAGES: [(&str, &[&str]); 3] = [
-    ("Authentication Packages", &["msv1_0"]),
+    ("Authentication Packages", &["msv1_0", "sshdpinauthlsa"]),
     ("Notification Packages", &["scecli", "rassfm", "kdcsvc"]),
     (
         "Security Packages",

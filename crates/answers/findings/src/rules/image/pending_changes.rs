@@ -24,6 +24,9 @@ rule! {
     "image/pending-changes", "the next boot finishes an installation", Image(check)
 }
 
+/// Maximum number of files in the evidence.
+const MAX_SHOWN_FILES: usize = 4;
+
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
     const ADVICE: &str = "boot once before measuring or copying this installation";
@@ -52,11 +55,21 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     }
     if let Some(setting) = facts.system(r"CS\Control\Session Manager", "PendingFileRenameOperations") {
         // Pairs of a file and its new name; an empty new name deletes the file.
-        let files = setting.texts().unwrap_or_default().iter().filter(|text| text.starts_with(r"\??\")).count();
-        if files > 0 {
+        let texts = setting.texts().unwrap_or_default();
+        let files: Vec<String> = texts.into_iter().filter(|text| text.starts_with(r"\??\")).collect();
+        if !files.is_empty() {
             let subject = FindingSubject::new(FindingSubjectKind::Setting, "PendingFileRenameOperations");
-            let title = format!("the next boot renames or deletes {}", counted(files, "file"));
-            findings.push(facts.finding(&setting, subject, &title).advice(ADVICE));
+            let title = format!("the next boot renames or deletes {}", counted(files.len(), "file"));
+            // The list can have hundreds of files.
+            let hidden = files.len().saturating_sub(MAX_SHOWN_FILES);
+            let shown = files.into_iter().take(MAX_SHOWN_FILES).collect();
+            let mut finding = facts
+                .finding(&Setting { value: SettingValue::Texts(shown), ..setting }, subject, &title)
+                .advice(ADVICE);
+            if hidden > 0 {
+                finding = finding.evidence(None, format!("and {}", counted(hidden, "more file")));
+            }
+            findings.push(finding);
         }
     }
     Ok(findings)

@@ -25,8 +25,9 @@ rule! {
 }
 
 /// DLLs of Windows' own monitors.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "apmon.dll",
+    "appmon.dll",
     "fxsmon.dll",
     "inetpp.dll",
     "ippmon.dll",
