@@ -197,7 +197,7 @@ fn test_signed_boot_drivers_are_replaced_before_test_signing_is_turned_off() {
     let (replace, turn_off) =
         (finding.advice.find("replace disk.sys").unwrap(), finding.advice.find("bcdedit").unwrap());
     assert!(replace < turn_off && finding.actions.is_empty(), "{}", finding.advice);
-    // Without the files, nobody knows which drivers are test-signed.
+    // Without the files, the test-signed drivers are unknown.
     image.drivers.clear();
     let finding = image.finding("image/test-signing").unwrap();
     assert!(

@@ -73,10 +73,13 @@ const CASES: [Case; 13] = [
     (
         "image/driver-verifier",
         |image| {
-            image.control(MEMORY).set_value("VerifyDrivers", "maker.sys").set_value("VerifyDriverLevel", 0x209_bb_u32);
+            image
+                .control(MEMORY)
+                .set_value("VerifyDrivers", "maker.sys")
+                .set_value("VerifyDriverLevel", 0x0002_09bb_u32);
         },
         |image| {
-            image.control(MEMORY).set_value("VerifyDrivers", "").set_value("VerifyDriverLevel", 0x209_bb_u32);
+            image.control(MEMORY).set_value("VerifyDrivers", "").set_value("VerifyDriverLevel", 0x0002_09bb_u32);
         },
     ),
     (

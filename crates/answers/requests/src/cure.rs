@@ -2,26 +2,10 @@
 
 use hashbrown::HashMap;
 use onoff_trace::{FileOperation, IoOrigin, StringId, Trace};
-use serde::Serialize;
 
 use super::IoOptions;
-use super::findings::IoFinding;
+use super::findings::{IoCure, IoFinding};
 use super::pages::BlockSize;
-
-/// The result of replaying recorded requests through a buffer per open file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct IoCure {
-    /// Size of the buffer, bytes.
-    pub buffer_bytes: u64,
-    /// Number of requests that remain.
-    pub requests: u64,
-    /// Bytes that they transfer. A read fills the whole buffer, up to the end of what was read of the file.
-    pub bytes: u64,
-    /// True if at most half of the requests remain and they transfer at most four times the bytes, or at most whole
-    /// pages.
-    pub helps: bool,
-}
 
 /// Key of the requests of a finding: (process, file, is write).
 type RequestKey = (Option<u32>, StringId, bool);

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use super::IoOptions;
 use super::accumulate::Accumulation;
-use super::cure::{self, IoCure};
 use super::groups::IoGroup;
 
 codes! {
@@ -82,6 +81,21 @@ pub struct IoFinding {
     pub(super) recorded_files: Vec<StringId>,
 }
 
+/// The result of replaying recorded requests through a buffer per open file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IoCure {
+    /// Size of the buffer, bytes.
+    pub buffer_bytes: u64,
+    /// Number of requests that remain.
+    pub requests: u64,
+    /// Bytes that they transfer. A read fills the whole buffer, up to the end of what was read of the file.
+    pub bytes: u64,
+    /// True if at most half of the requests remain and they transfer at most four times the bytes, or at most whole
+    /// pages.
+    pub helps: bool,
+}
+
 /// A file of a finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -148,7 +162,6 @@ pub(super) fn find(trace: &Trace, accumulation: &mut Accumulation, options: &IoO
             findings.push(finding(&cause, is_write, page_bytes, tracer));
         }
     }
-    cure::add(trace, &mut findings, options);
     findings.sort_by(|a, b| {
         (b.requests, a.code, &a.process, a.pid, &a.file).cmp(&(a.requests, b.code, &b.process, b.pid, &b.file))
     });

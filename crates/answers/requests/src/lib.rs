@@ -37,9 +37,8 @@ use onoff_evidence::scope::Scope;
 
 pub use cache::{CacheCurve, CachePoint, SampledCurve};
 pub use compare::{IoChange, IoComparison, IoFileChange, compare};
-pub use cure::IoCure;
 pub use filter::{DeviceOrigin, FilterCost, FilterCosts, StorageDevice};
-pub use findings::{FindingCode, IoFinding, IoFindingFile};
+pub use findings::{FindingCode, IoCure, IoFinding, IoFindingFile};
 pub use groups::{GroupKey, IoGroup};
 pub use histogram::{Histogram, SizeBin, SizeCount};
 pub use on_path::add_path_time;
@@ -155,7 +154,8 @@ pub struct IoView {
 pub fn analyze(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
     let mut accumulation = accumulate::Accumulation::new(trace, scope, options);
     let device = options.device.or_else(|| accumulation.fit_device());
-    let findings = findings::find(trace, &mut accumulation, options);
+    let mut findings = findings::find(trace, &mut accumulation, options);
+    cure::add(trace, &mut findings, options);
     let (reads_at_end, failed, uncounted_pages) =
         (accumulation.reads_at_end, accumulation.failed, accumulation.uncounted_pages);
     let empty_requests = accumulation.empty_requests;
