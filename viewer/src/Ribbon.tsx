@@ -28,6 +28,16 @@ export const cssBounds = (range: Range, start: number, end: number) => {
   return right <= left ? null : { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
 };
 
+/** The text of a phase: title, duration, and the idle time that does not count. */
+const phaseText = (phase: Phase): string =>
+  [
+    phase.title,
+    `${phase.is_open ? "≥ " : ""}${duration(phaseDuration(phase))}`,
+    phase.idle_ns > 0 ? `${duration(phase.idle_ns)} idle, not counted` : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
+
 function explain(phase: Phase): string {
   const certainty =
     phase.certainty === "measured" ? "measured" : phase.certainty === "inferred" ? "inferred" : "unknown";
@@ -61,7 +71,7 @@ export function Ribbon() {
               style={style}
               title={explain(phase)}
               aria-pressed={chosen?.kind === "phase" && chosen.name === phase.name}
-              aria-label={`${phase.title}, ${phase.is_open ? "at least " : ""}${duration(phaseDuration(phase))}, ${phase.certainty === "missing" ? "end unknown" : phase.certainty}`}
+              aria-label={`${phaseText(phase)}, ${phase.certainty === "missing" ? "end unknown" : phase.certainty}`}
               onClick={() => {
                 selection.value = { kind: "phase", name: phase.name };
                 if (tab.value === "findings" || tab.value === "trust") tab.value = "account";
@@ -72,7 +82,7 @@ export function Ribbon() {
               <span class="long">
                 {phase.is_open ? "≥ " : ""}
                 {duration(phaseDuration(phase))}
-              </span>
+              </span>{" "}
               {phase.idle_ns > 0 && <IdleTail phase={phase} range={range} />}
             </button>
           );
