@@ -66,7 +66,8 @@ impl LoadedRecording {
             duration_ns: end_ns.saturating_sub(start_ns),
             transitions: vec![transition],
             tracks: track_list(&tracks),
-            subjects: ranges::recorded_subjects(&trace, &[]),
+            // Single events are only listed for traces and logs.
+            subjects: ranges::recorded_subjects(&trace, &[]).into_iter().filter(|&name| name != "events").collect(),
             losses: loss_list(&report.losses),
             ..PageRecording::default()
         };
