@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from ._answers import Answer, Record, Records
 from ._errors import Error, MissingFileError, NothingToAnswer, UnreadableError, UsageError
-from ._fleet import Explanations, Fleet, fleet
+from ._fleet import Comparison, Explanations, Fleet, Watch, fleet
 from ._onoff import __version__
 from ._summaries import Summaries, rows, summaries
 from ._summary_check import SummaryCheck, check_summaries
@@ -60,6 +60,7 @@ from ._recording import (
 
 __all__ = [
     "Answer",
+    "Comparison",
     "Error",
     "Explanations",
     "Fleet",
@@ -75,6 +76,7 @@ __all__ = [
     "Transition",
     "UnreadableError",
     "UsageError",
+    "Watch",
     "__version__",
     "boot",
     "check_summaries",

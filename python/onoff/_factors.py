@@ -54,7 +54,7 @@ _SLOW_PHASE_Z = 4.0
 _STAYS_Z = 2.33
 """Minimum ``z`` of a factor after the other factors were removed."""
 _DATE_CHOICE = 4.0
-"""A step needs a ``z`` whose square exceeds that of a steady change by this."""
+"""Minimum difference of the squared ``z`` of a step and of a steady change, for the step to be reported."""
 _EXACT_Z = 3.2
 """The tail probability is computed exactly above this ``z``."""
 _MAX_EXACT = 300

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Optional, Union
 from . import _fleet_data as data
 from ._answers import Record, Records, seconds
 from ._errors import NothingToAnswer, UsageError
-from ._factors import CHANCE, MAX_FACTORS, MIN_EFFECT_NS, MIN_EFFECT_SHARE, Factor, Hit, Search, paired_differences
+from ._factors import MIN_EFFECT_NS, MIN_EFFECT_SHARE, Factor, Hit, Search, paired_differences
 from ._fleet_data import ATTRIBUTES
 from ._recording import Path
-from ._sample import MIN_COMPUTERS, MIN_RUNS, Group, Part, Sample, group_of_mask, number, version_key
+from ._sample import MIN_COMPUTERS, MIN_RUNS, Group, Sample, group_of_mask, number, version_key
 from ._statistics import Estimate, Interval, combine, interval, shift_between, shift_of
 
 _MAX_UNDECIDED = 3

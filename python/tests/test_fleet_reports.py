@@ -4,7 +4,6 @@ import datetime
 
 import pytest
 
-import fleet_generator
 import onoff
 from fleet_generator import FIRST, generate
 
@@ -30,10 +29,10 @@ def test_misspelt_names_are_errors(folder):
             call(transition="bot")
     with pytest.raises(onoff.NothingToAnswer, match="no shutdown in the fleet"):
         fleet.explain("shutdown")
-    with pytest.raises(onoff.UsageError, match="unknown attribute 'modell'"):
-        fleet.phases(by="modell")
-    with pytest.raises(onoff.UsageError, match="unknown attribute or module 'modell'"):
-        fleet.gate({"modell": 1}, {"os_build": 19045})
+    with pytest.raises(onoff.UsageError, match="unknown attribute 'maker'"):
+        fleet.phases(by="maker")
+    with pytest.raises(onoff.UsageError, match="unknown attribute or module 'maker'"):
+        fleet.gate({"maker": 1}, {"os_build": 19045})
     with pytest.raises(onoff.UsageError, match="is not a date"):
         fleet.watch("yesterday")
 

@@ -1,6 +1,7 @@
 """A nightly run opens only new files, keeps its progress when it is killed, and can be checked."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -127,13 +128,14 @@ def test_rows_of_one_recording_are_the_rows_of_summaries(tmp_path):
         assert answer["recordings"]["error"].to_pylist()[0] and len(answer["transitions"]) == 0
 
 
-def test_rows_with_a_pool_and_duckdb(tmp_path):
-    """The example of the book."""
-    from concurrent.futures import ProcessPoolExecutor
-    import multiprocessing
-
-    paths = [SAMPLES / name for name in ("slow-boot.etl", "slow-shutdown.etl", "slow-sleep.etl")]
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        tables = list(pool.map(onoff.rows, map(str, paths)))
-    transitions = pyarrow.concat_tables(table["transitions"] for table in tables)
-    assert duckdb.sql("SELECT count(*) FROM transitions").fetchall()[0][0] >= 3
+def test_example_of_the_book_with_a_pool(tmp_path):
+    page = (SAMPLES.parent / "docs/src/how-to/fleet.md").read_text()
+    [example] = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "onoff.rows" in block]
+    for name in ("slow-boot.etl", "slow-shutdown.etl"):
+        shutil.copy(SAMPLES / name, tmp_path / name)
+    (tmp_path / "example.py").write_text(example)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    environment["PYTHONPATH"] += os.pathsep + os.path.dirname(os.path.dirname(onoff.__file__))
+    result = subprocess.run([sys.executable, "example.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "shutdown" in result.stdout and "30.03" in result.stdout

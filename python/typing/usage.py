@@ -21,3 +21,11 @@ assert_type(trace.tables(), dict[str, onoff.Table])
 assert_type(trace.export("tables", "parquet"), dict[str, int])
 onoff.open("boot.etl", times="seconds")  # type: ignore[arg-type]
 onoff.boot(3)  # type: ignore[arg-type]
+fleet = onoff.fleet("runs")
+assert_type(fleet.explain(), onoff.Explanations)
+assert_type(fleet.why("boot.etl"), onoff.Comparison)
+assert_type(fleet.watch("2026-04-10"), onoff.Watch)
+assert_type(onoff.check_summaries("runs"), onoff.SummaryCheck)
+with onoff.open("boot.etl") as opened:
+    assert_type(opened, onoff.Recording)
+fleet.watch(3)  # type: ignore[arg-type]
