@@ -89,6 +89,8 @@ pub(crate) struct Entry<'a> {
     pub by_wall_clock: bool,
     /// Boot id; 0 if missing.
     pub boot: u128,
+    /// Id of the journal's sequence, and the entry's number in it; `None` if missing.
+    pub sequence: Option<(u128, u64)>,
     /// Time of receipt by journald, µs since 1970.
     pub realtime_us: Option<i64>,
     /// Time of receipt by journald, µs since the kernel's start.
@@ -185,6 +187,7 @@ impl<'a> Entry<'a> {
         };
         match name {
             b"_BOOT_ID" => self.boot = id(&value),
+            b"__CURSOR" => self.sequence = sequence(&value),
             b"__REALTIME_TIMESTAMP" => self.realtime_us = number(&value),
             b"__MONOTONIC_TIMESTAMP" => self.monotonic_us = number(&value),
             b"_SOURCE_REALTIME_TIMESTAMP" => self.source_realtime_us = number(&value),
@@ -234,6 +237,14 @@ pub(crate) fn id(text: &str) -> u128 {
         }
     }
     if digits == 32 { value } else { 0 }
+}
+
+/// Parses the sequence and the number in it from a cursor: `s=ID;i=HEX;b=…`. Some tests and tools write short ids.
+fn sequence(cursor: &str) -> Option<(u128, u64)> {
+    let part = |name: &str| cursor.split(';').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+    let sequence = id(part("s")?);
+    let number = u64::from_str_radix(part("i")?, 16).ok()?;
+    (sequence != 0).then_some((sequence, number))
 }
 
 /// Sent by the service manager when all startup jobs are done.

@@ -1,7 +1,9 @@
 //! Reads the journals of a recording in any supported format, entry by entry.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
+use hashbrown::HashSet;
 use onoff_journal::JournalFile;
 use onoff_trace::{Losses, TableName, counters};
 
@@ -17,6 +19,8 @@ counters! {
         "Unreadable journal files were skipped: damaged beyond use, or of a newer format.";
     TEXTS_SKIPPED = "journal_texts_skipped", Notice, [],
         "Text journals were skipped because the recording has a journal with more precise times.";
+    TEXTS_CONTAINED = "journal_texts_contained", Notice, [],
+        "Text logs whose lines are also in another text log, such as kern.log beside syslog, were skipped.";
 }
 
 /// One journal: all binary files of a recording, or one file of another format.
@@ -38,6 +42,7 @@ pub(crate) enum Journal<'f> {
 pub(crate) struct Journals<'f> {
     journals: Vec<Journal<'f>>,
     texts_skipped: u64,
+    texts_contained: u64,
     unreadable: u64,
     first_unreadable: Option<String>,
 }
@@ -88,10 +93,40 @@ impl<'f> Journals<'f> {
                 opened.texts_skipped += (count - opened.journals.len()) as u64;
             }
         }
+        opened.drop_contained_texts();
         match first_error {
             Some(error) if parts.len() == 1 => Err(error),
             _ => Ok(opened),
         }
+    }
+
+    /// Drops text logs whose lines are also in larger ones: syslog daemons write the kernel's messages to `kern.log` and
+    /// to `syslog`. Each boot would count twice.
+    fn drop_contained_texts(&mut self) {
+        let text = |journal: &Journal<'f>| match journal {
+            Journal::Text(bytes, number) => Some((*bytes, *number)),
+            _ => None,
+        };
+        let mut texts: Vec<(&'f [u8], usize)> = self.journals.iter().filter_map(text).collect();
+        if texts.len() < 2 {
+            return;
+        }
+        texts.sort_by_key(|(bytes, number)| (Reverse(bytes.len()), *number));
+        let mut lines: HashSet<&'f [u8]> = HashSet::new();
+        let mut contained = Vec::new();
+        for (bytes, number) in texts {
+            let own = || bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+            let (total, known) =
+                own().fold((0_u64, 0_u64), |(total, known), line| (total + 1, known + u64::from(lines.contains(line))));
+            // The last lines may be in only one of them if the files were copied one after another.
+            if known > 0 && known.saturating_mul(20) >= total.saturating_mul(19) {
+                contained.push(number);
+            } else {
+                lines.extend(own());
+            }
+        }
+        self.texts_contained = contained.len() as u64;
+        self.journals.retain(|journal| text(journal).is_none_or(|(_, number)| !contained.contains(&number)));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -105,6 +140,7 @@ impl<'f> Journals<'f> {
     /// Adds the counts of skipped files.
     pub(crate) fn count_losses(&self, losses: &mut Losses) {
         losses.add(&TEXTS_SKIPPED, self.texts_skipped);
+        losses.add(&TEXTS_CONTAINED, self.texts_contained);
         losses.add(&UNREADABLE_FILES, self.unreadable);
         if let Some(error) = &self.first_unreadable {
             losses.set_first_place(&UNREADABLE_FILES, || error.clone());
@@ -209,6 +245,24 @@ mod tests {
         let binary = read(PartKind::Journal, &bytes);
         assert_eq!(binary.len(), 1);
         assert_eq!(binary, read(PartKind::JournalExport, export.as_bytes()));
+    }
+
+    #[test]
+    fn kernel_log_beside_syslog_counts_once() {
+        let line = |number: u32, sender: &str| format!("Nov 22 09:00:{number:02} host {sender}: line {number}\n");
+        let kernel: String = (0..30).map(|number| line(number, "kernel")).collect();
+        let syslog: String = (0..30).map(|number| line(number, "kernel") + &line(number, "cron[7]")).collect();
+        let older: String = (30..60).map(|number| line(number, "kernel")).collect();
+        let count = |texts: &[&String]| {
+            let parts: Vec<Part<'_>> = texts
+                .iter()
+                .map(|text| Part { kind: PartKind::JournalText, name: "log", bytes: text.as_bytes() })
+                .collect();
+            Journals::from_parts(&parts).unwrap().iter().count()
+        };
+        assert_eq!(count(&[&kernel, &syslog]), 1);
+        assert_eq!(count(&[&syslog, &older]), 2);
+        assert_eq!(count(&[&syslog, &(kernel + &older)]), 2);
     }
 
     #[test]

@@ -16,6 +16,9 @@ const MAX_PAIRS: usize = 4_096;
 /// Minimum distance between clock pairs, µs.
 const MIN_PAIR_DISTANCE_US: i64 = 1_000_000;
 
+/// Wall-clock times before this show a clock that was not set, µs: 2005-01-01, before journals existed.
+const CLOCK_SET_US: i64 = 1_104_537_600_000_000;
+
 /// Maximum difference between the wall clocks of a boot and of another part that belongs to it: 10 min.
 const MAX_CLOCK_DIFFERENCE_NS: u64 = 600_000_000_000;
 
@@ -27,6 +30,8 @@ struct BootSummary {
     first_realtime_us: Option<i64>,
     last_realtime_us: Option<i64>,
     last_monotonic_us: i64,
+    /// The sequence of the journal, and the lowest number of an entry.
+    sequence: Option<(u128, u64)>,
     started: bool,
     /// Time of the last message with which journald stops, µs since the kernel's start.
     journal_stopped_us: Option<i64>,
@@ -55,6 +60,11 @@ impl BootSummary {
         if let Some(monotonic_us) = entry.monotonic_us {
             self.last_monotonic_us = self.last_monotonic_us.max(monotonic_us);
         }
+        self.sequence = match (self.sequence, entry.sequence) {
+            (Some((id, number)), Some((other, first))) if id == other => Some((id, number.min(first))),
+            (None, sequence) => sequence,
+            (sequence, _) => sequence,
+        };
         if self.machine == 0 {
             self.machine = entry.machine;
         }
@@ -97,6 +107,24 @@ impl BootSummary {
             self.last_monotonic_us.saturating_sub(stopped_us) <= max_delay_us
                 && self.journal_started_us.is_none_or(|started_us| started_us < stopped_us)
         })
+    }
+
+    /// True if this boot is later than `other`, which another journal has, as `journalctl --list-boots` orders them: by
+    /// the numbers of the entries if both have the same sequence, else by the wall clock. A computer whose clock has no
+    /// battery starts in 1970, or when its firmware was built, until a server sets the clock: the last entry counts. A
+    /// boot whose clock was never set stays where its file is.
+    fn is_later_than(&self, other: &Self) -> bool {
+        if let (Some((sequence, number)), Some((other_sequence, other_number))) = (self.sequence, other.sequence)
+            && sequence == other_sequence
+        {
+            return number > other_number;
+        }
+        let is_set = |boot: &Self| boot.last_realtime_us.is_some_and(|us| us >= CLOCK_SET_US);
+        match (is_set(self), is_set(other)) {
+            (true, true) => self.last_realtime_us > other.last_realtime_us,
+            (false, false) => self.first_realtime_us > other.first_realtime_us,
+            _ => false,
+        }
     }
 
     /// Returns the offset from the wall clock to the axis, ns.
@@ -181,9 +209,8 @@ impl JournalSurvey {
                 match boots.iter_mut().find(|listed| listed.id == boot.id) {
                     Some(listed) if listed.entries >= boot.entries => {}
                     Some(listed) => *listed = boot,
-                    // Only the wall clock gives the order of boots from several journals.
                     None => {
-                        let is_later = |listed: &BootSummary| listed.first_realtime_us > boot.first_realtime_us;
+                        let is_later = |listed: &BootSummary| listed.is_later_than(&boot);
                         let index = if has_several_journals { boots.iter().position(is_later) } else { None };
                         boots.insert(index.unwrap_or(boots.len()), boot);
                     }
@@ -382,6 +409,40 @@ mod tests {
         let mut backward = forward;
         backward.reverse();
         assert_eq!(order(&backward.concat()), [0xa, 0xb]);
+    }
+
+    /// Ids of the boots of several exports, in the order of the list.
+    fn order_of(journals: &[String]) -> Vec<u128> {
+        let parts: Vec<Part<'_>> = journals
+            .iter()
+            .map(|text| Part { kind: PartKind::JournalExport, name: "journal", bytes: text.as_bytes() })
+            .collect();
+        let survey = JournalSurvey::scan(&Journals::from_parts(&parts).unwrap(), None, None).unwrap();
+        survey.boots.iter().map(|boot| boot.id).collect()
+    }
+
+    #[test]
+    fn orders_boots_of_several_journals_without_a_clock() {
+        const YEAR_2026_US: u64 = 1_780_000_000_000_000;
+        let entry = |boot: u32, number: u64, real_us: u64| {
+            format!(
+                "__CURSOR=s={:032x};i={number:x};b={boot:032x}\n_BOOT_ID={boot:032x}\n__REALTIME_TIMESTAMP={real_us}\n__MONOTONIC_TIMESTAMP=1\n\n",
+                7
+            )
+        };
+        let without_cursor = |text: String| text.split_once('\n').unwrap().1.to_owned();
+        // Every boot starts in 1970; the sequence goes on. The newest file comes first, as 'ls -t' lists them.
+        let [a, b, c] = [(0xa, 10, 900), (0xb, 20, 500), (0xc, 30, 100)]
+            .map(|(boot, number, real_us)| entry(boot, number, real_us) + &entry(boot, number + 1, real_us + 50));
+        assert_eq!(order_of(&[c.clone(), a.clone(), b.clone()]), [0xa, 0xb, 0xc]);
+        // Without cursors, the clock that a server set counts.
+        let [a, b] = [(0xa, 900, YEAR_2026_US), (0xb, 500, YEAR_2026_US + 9)]
+            .map(|(boot, first, last)| without_cursor(entry(boot, 1, first)) + &without_cursor(entry(boot, 2, last)));
+        assert_eq!(order_of(&[b.clone(), a.clone()]), [0xa, 0xb]);
+        // A right clock orders as before.
+        let [a, b] =
+            [(0xa, YEAR_2026_US), (0xb, YEAR_2026_US + 9)].map(|(boot, us)| without_cursor(entry(boot, 1, us)));
+        assert_eq!(order_of(&[b, a]), [0xa, 0xb]);
     }
 
     #[test]

@@ -80,6 +80,8 @@ fn entry_from_cursor<'a>(cursor: &str) -> Entry<'a> {
     let hexadecimal = |name| part(cursor, name).and_then(|digits| i64::from_str_radix(digits, 16).ok());
     entry.monotonic_us = hexadecimal("m").filter(|&us| us >= 0);
     entry.realtime_us = hexadecimal("t").filter(|&us| us >= 0);
+    entry.set(b"__CURSOR", cursor.to_owned().into());
+    entry.fields = 0;
     entry.set(b"_BOOT_ID", part(cursor, "b").unwrap_or_default().to_owned().into());
     entry
 }
