@@ -132,7 +132,7 @@ fn device_phases_without_callbacks_are_named() {
 }
 
 /// Asserts that the boot failed with these words and this subject, and that it says so first.
-fn failed(diagnosis: &Diagnosis, words: &str, subject: &str, evidence: &str) {
+pub(crate) fn failed(diagnosis: &Diagnosis, words: &str, subject: &str, evidence: &str) {
     let finding = diagnosis.findings.first().unwrap();
     assert_eq!((finding.code, finding.severity), ("linux/boot-failed", FindingSeverity::High));
     assert!(finding.title.contains(words), "{}", finding.title);

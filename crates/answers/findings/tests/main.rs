@@ -7,6 +7,7 @@ mod image_builder;
 mod image_causes;
 mod image_rules;
 mod linux_boots;
+mod linux_console;
 mod linux_logs;
 mod linux_machine;
 mod linux_not_recorded;

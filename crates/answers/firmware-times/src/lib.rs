@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod before_kernel;
+pub mod bring_up;
 mod compare;
 mod devices;
 mod drivers;

@@ -49,11 +49,37 @@ pub(super) fn milestone_of(text: &str) -> Option<&'static str> {
     if warning.is_some_and(|warning| warning.starts_with("/dev/") && warning.ends_with(" does not exist")) {
         return Some(milestone::ROOT_MISSING);
     }
-    // sysvinit and BusyBox: `INIT: Id "T0" respawning too fast: disabled for 5 minutes`.
-    if text.contains("INIT: Id ") && text.contains("respawning too fast") {
+    login_milestone(text)
+}
+
+/// Returns the milestone of a line about the programs that ask for a login, of init programs other than systemd.
+fn login_milestone(text: &str) -> Option<&'static str> {
+    // sysvinit: `INIT: Id "T0" respawning too fast: disabled for 5 minutes`. OpenRC: ` * ERROR: agetty.ttyS0 failed to
+    // start`, and supervise-daemon.
+    let is_getty = ["getty", "/bin/login", "-/bin/sh", "'/bin/sh'"].iter().any(|program| text.contains(program));
+    if text.contains("INIT: Id ") && text.contains("respawning too fast")
+        || text.contains("ERROR: ") && is_getty && text.contains(" failed to start")
+        || is_getty && text.contains("respawned too many times")
+    {
         return Some(milestone::LOGIN_FAILED);
     }
-    None
+    // BusyBox: `process '/sbin/getty -L ttyS1 115200 vt100' (pid 97) exited. Scheduling for restart.`
+    let is_restart = text.contains("process '") && text.contains("exited. Scheduling for restart");
+    if is_restart && is_getty || text.contains("can't open /dev/tty") && text.ends_with("No such file or directory") {
+        return Some(milestone::LOGIN_RESTARTED);
+    }
+    if text.contains("Please press Enter to activate this console") {
+        return Some(milestone::LOGIN_PROMPT);
+    }
+    // `buildroot login:`
+    let host = text.trim_end().strip_suffix(" login:")?;
+    (!host.is_empty() && !host.contains([' ', ':', '[', '\''])).then_some(milestone::LOGIN_PROMPT)
+}
+
+/// True for a line that shows how a boot ended, so that a log is worth reading even without times.
+pub(super) fn is_end(text: &str) -> bool {
+    let ends = [milestone::KERNEL_PANIC, milestone::ROOT_MISSING, milestone::INITRAMFS_SHELL, milestone::LOGIN_FAILED];
+    milestone_of(text).is_some_and(|name| ends.contains(&name))
 }
 
 /// Returns the message of a unit's failure that systemd prints on a console: `[FAILED] Failed to mount /data.`
@@ -78,6 +104,14 @@ mod tests {
             ("You are in emergency mode. After logging in, type \"journalctl -xb\"", milestone::EMERGENCY_SHELL),
             ("platform 3f2000.mmc: deferred probe pending: (reason unknown)", milestone::PROBE_DEFERRED),
             ("INIT: Id \"T0\" respawning too fast: disabled for 5 minutes", milestone::LOGIN_FAILED),
+            (" * ERROR: agetty.ttyS0 failed to start", milestone::LOGIN_FAILED),
+            (
+                "process '/sbin/getty -L ttyS1 115200 vt100' (pid 97) exited. Scheduling for restart.",
+                milestone::LOGIN_RESTARTED,
+            ),
+            ("can't open /dev/ttyS1: No such file or directory", milestone::LOGIN_RESTARTED),
+            ("Please press Enter to activate this console. ", milestone::LOGIN_PROMPT),
+            ("buildroot login: ", milestone::LOGIN_PROMPT),
         ] {
             assert_eq!(milestone_of(text), Some(name), "{text}");
         }
@@ -88,6 +122,10 @@ mod tests {
             "mount: mounting /dev/sda2 on /mnt failed: No such file",
             "Warning: unable to open an initial console.",
             "deferred probe timeout set to 10",
+            "process '/usr/bin/ntp.sh' (pid 353) exited. Scheduling for restart.",
+            "can't open /dev/null: No such file or directory",
+            "pam: failed login: ",
+            "sshd[1]: Started login:",
         ] {
             assert_eq!(milestone_of(text), None, "{text}");
         }

@@ -63,6 +63,7 @@ mod perf_map;
 mod power;
 mod processes;
 mod recognition;
+mod serial_console;
 mod shutdown_request;
 mod startup_plot;
 mod startup_times;

@@ -8,7 +8,8 @@ use onoff_journal::JournalFile;
 use super::kernel_log_line::{self, strip_colors};
 use super::parts::PartKind;
 use super::{
-    blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, startup_plot, startup_times,
+    blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, serial_console, startup_plot,
+    startup_times,
 };
 use onoff_input::sniff::SNIFF_LEN;
 
@@ -37,12 +38,16 @@ pub fn part_kind(name: &str, bytes: &[u8]) -> Option<PartKind> {
     let text = String::from_utf8_lossy(head);
     let text = strip_colors(&text);
     let text = text.trim_start_matches(['\u{feff}', '\u{1e}', ' ', '\r', '\n']);
+    if serial_console::has_host_times(text) {
+        return Some(PartKind::KernelLog);
+    }
     by_text(text).or_else(|| {
         TextTrace::recognizes(head)
             .then_some(PartKind::TraceText)
             .or_else(|| is_kernel_log(text).then_some(PartKind::KernelLog))
             .or_else(|| journal_text::recognizes(text).then_some(PartKind::JournalText))
             .or_else(|| contains_kernel_log(text).then_some(PartKind::KernelLog))
+            .or_else(|| serial_console::recognizes(text, bytes).then_some(PartKind::KernelLog))
             .or_else(|| by_name(file, text))
     })
 }
@@ -211,6 +216,8 @@ pub fn advice(bytes: &[u8]) -> &'static str {
         ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Use 'dmesg'."
     } else if any_line(&|line| without_priority(line).starts_with("Linux version ")) {
         ". These are kernel messages without times. Use 'dmesg', or start the kernel with 'printk.time=1' to have times on the serial console."
+    } else if serial_console::shows_firmware(&text) {
+        ". This is the console of firmware or a loader, which ends before the kernel starts and shows no failure. Record until the kernel runs; 'onoff firmware' reads the times of EDK II and coreboot."
     } else if any_line(&is_status_line) {
         ". These are status lines of the console, which have no times. Use 'journalctl -b -o short-monotonic', or start the kernel with 'printk.time=1 systemd.log_target=kmsg' to have times on the serial console."
     } else if any_first_line(&|line| {
@@ -262,6 +269,7 @@ mod tests {
             ("U-Boot 2020\n\n<5>Linux version 6.1\nMemory: 64 MB\n", "printk.time=1"),
             ("[\u{1b}[0;32m  OK  \u{1b}[0m] Started cron.service\n", "status lines of the console"),
             (" * Starting OpenBSD Secure Shell server sshd   [ OK ]\n", "status lines of the console"),
+            ("U-Boot SPL 2024.01 (Jan 08 2024 - 15:37:48 +0000)\nTrying to boot from MMC1\n", "console of firmware"),
             ("Bootup is not yet finished (FinishTimestampMonotonic=0).\nPlease try again later.\n", "list-jobs"),
         ] {
             assert!(advice(text.as_bytes()).contains(expected), "{text}");

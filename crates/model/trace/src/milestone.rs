@@ -250,6 +250,17 @@ pub const EMERGENCY_SHELL: &str = "shell.emergency";
 pub const RESCUE_SHELL: &str = "shell.rescue";
 /// The program that asks for a login failed repeatedly; detail = message.
 pub const LOGIN_FAILED: &str = "login.failed";
+/// A program that asks for a login ended and is started again; detail = message (Linux without systemd).
+pub const LOGIN_RESTARTED: &str = "login.restarted";
+/// A console shows that somebody can log in; detail = message.
+pub const LOGIN_PROMPT: &str = "login.prompt";
+/// A part of the firmware or a loader starts, as a serial console shows; detail = name, value = duration in ns. The time
+/// is unknown if the event says so.
+pub const BRING_UP_STAGE: &str = "bring_up.stage";
+/// The firmware or the loader gave up before the kernel started; detail = message.
+pub const LOADER_FAILED: &str = "loader.failed";
+/// Event of rows whose time is unknown, because the console had no times.
+pub const NO_TIME_EVENT: &str = "console without times";
 /// A device's driver still waited for another device; detail = message.
 pub const PROBE_DEFERRED: &str = "device.probe_deferred";
 /// Final action after user space has ended; detail = `poweroff`, `reboot`, `halt` or `kexec` (Linux).

@@ -24,6 +24,7 @@ use super::journal::JournalFaults;
 use super::journal_files::Journal;
 use super::kernel_log_line::{self, Stamp};
 use super::parts::{Part, PartKind};
+use super::serial_console::{BringUp, SerialConsole};
 
 counters! {
     UNREADABLE = "kernel_log_lines_unreadable", Notice, TABLES,
@@ -38,6 +39,8 @@ counters! {
         "Kernel messages have the wall-clock time at which the log received them, which is late during a sleep, so suspend and resume durations are unknown. Use 'dmesg', or 'journalctl' with '-o short-monotonic' or '-o export'.";
     TOO_MANY = "kernel_log_messages_skipped", Error, TABLES,
         "The kernel log has too many messages; the rest were skipped.";
+    EARLIER_BOOTS = "console_boots_skipped", Notice, TABLES,
+        "The log of the console has several boots; only the last one was read. Save each boot as a file to read the others.";
     CLOCK_NOT_CONVERTED = "kernel_log_clock_not_converted", Notice, TABLES,
         "The recording has no pair of times to convert the kernel log's clock to the monotonic clock; its times are used unchanged and may be off by tens of milliseconds.";
 }
@@ -59,6 +62,8 @@ pub(super) struct Message {
     /// Time by the log's clock, ns.
     pub(super) time_ns: i64,
     pub(super) text: String,
+    /// True if the log has no times at all, so that `time_ns` is 0.
+    pub(super) is_untimed: bool,
 }
 
 /// The messages of all parts, without duplicates, in time order.
@@ -76,6 +81,10 @@ pub(super) struct Messages {
     wall_clock: bool,
     /// True if messages have the time at which a log received them.
     by_receipt: bool,
+    /// Number of earlier boots in logs of consoles.
+    earlier_boots: u64,
+    /// What a serial console has of firmware and loader.
+    bring_up: BringUp,
 }
 
 /// One message of `dmesg -J`.
@@ -92,22 +101,30 @@ impl Messages {
             self.add_json(part.bytes);
             return;
         }
+        let text = String::from_utf8_lossy(part.bytes);
+        let console = SerialConsole::from_text(&text);
+        self.earlier_boots += console.earlier_boots;
         let mut first_wall_ns = None;
-        let mut last_ns = 0;
-        // A serial port that is turned on, and a file after a power cut, may have NULs before a line.
-        for text in String::from_utf8_lossy(part.bytes).split(['\n', '\0']) {
-            let text = kernel_log_line::strip_colors(text);
-            if let Some(time) = kernel_log_line::loader_time(&text) {
+        let mut last_ns = None;
+        for (index, (host_ns, line)) in console.lines().enumerate() {
+            let text = &line.text;
+            if let Some(time) = kernel_log_line::loader_time(text) {
                 self.loader_lines += 1;
                 time.clone_into(&mut self.last_loader_time);
                 continue;
             }
-            let Some(line) = kernel_log_line::line(&text) else {
+            let Some(line) = kernel_log_line::line(text) else {
+                // Lines without a time come at or after the line before.
+                let time_ns = host_ns.filter(|&ns| ns >= 0).or(last_ns);
+                let is_kernel = console.is_untimed && console.is_after_kernel_start(index);
                 // A serial console also has the lines of other programs.
-                if let Some(failure) = boot_failures::console_failure(&text) {
-                    self.add(last_ns, &format!("systemd[1]: {failure}"));
-                } else if boot_failures::milestone_of(&text).is_some() {
-                    self.add(last_ns, text.trim());
+                if let Some(failure) = boot_failures::console_failure(text) {
+                    self.add_untimed(time_ns, &format!("systemd[1]: {failure}"));
+                } else if boot_failures::milestone_of(text).is_some() {
+                    self.add_untimed(time_ns, text.trim());
+                } else if is_kernel && time_ns.is_some() {
+                    self.add_untimed(time_ns, text.trim_end());
+                    continue;
                 }
                 self.unreadable += u64::from(!text.trim().is_empty());
                 continue;
@@ -119,8 +136,19 @@ impl Messages {
                     ns.saturating_sub(*first_wall_ns.get_or_insert(ns)).max(0)
                 }
             };
-            last_ns = time_ns;
+            last_ns = Some(time_ns);
             self.add(time_ns, line.message);
+        }
+        self.bring_up.merge(console.bring_up);
+    }
+
+    /// Adds a line whose time may be unknown.
+    fn add_untimed(&mut self, time_ns: Option<i64>, text: &str) {
+        self.add(time_ns.unwrap_or(0), text);
+        if time_ns.is_none()
+            && let Some(last) = self.messages.last_mut()
+        {
+            last.is_untimed = true;
         }
     }
 
@@ -166,7 +194,7 @@ impl Messages {
     /// Adds a message; `time_ns` is on the log's clock.
     pub(super) fn add(&mut self, time_ns: i64, text: &str) {
         if self.messages.len() < MAX_MESSAGES {
-            self.messages.push(Message { time_ns, text: text.to_owned() });
+            self.messages.push(Message { time_ns, text: text.to_owned(), is_untimed: false });
         } else {
             self.too_many += 1;
         }
@@ -246,12 +274,14 @@ impl Messages {
         losses.add(&WALL_CLOCK, self.wall_clock.into());
         losses.add(&BY_RECEIPT, self.by_receipt.into());
         losses.add(&TOO_MANY, self.too_many);
+        losses.add(&EARLIER_BOOTS, self.earlier_boots);
     }
 }
 
 /// Adds the rows of the messages.
 pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly) {
     messages.count(&mut assembly.losses);
+    messages.bring_up.read(assembly);
     if messages.messages.is_empty() {
         return;
     }
@@ -269,7 +299,8 @@ pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly
         assembly.add_network_change(time_ns, "", text, "kernel log");
         assembly.log_gaps.add_line(time_ns, "", text);
         if let Some(name) = boot_failures::milestone_of(text) {
-            assembly.add_milestone(time_ns, name, text, None, "kernel log");
+            let event = if message.is_untimed { milestone::NO_TIME_EVENT } else { "kernel log" };
+            assembly.add_milestone(time_ns, name, text, None, event);
         }
         if is_low_power_missed(text) {
             assembly.add_milestone(time_ns, milestone::LOW_POWER_NOT_REACHED, text, None, "kernel log");

@@ -1,4 +1,4 @@
-//! Boots that ended in a panic, a shell for repairs, or without a login.
+//! Boots that ended in the loader, a panic, a shell for repairs, or without a login.
 
 use onoff_transitions::linux::boot::LinuxBootOutcomeKind;
 
@@ -6,8 +6,9 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A boot that did not succeed: the kernel panicked, the root file system could not be mounted, the initramfs opened
-    /// a shell, the system entered emergency or rescue mode, or the program that shows the login failed.
+    /// A boot that did not succeed: the firmware or the loader gave up, the kernel panicked or waited for drivers, the root
+    /// file system could not be mounted, the initramfs opened a shell, the system entered emergency or rescue mode, or the
+    /// program that shows the login failed.
     ///
     /// # Why it costs time
     /// The computer cannot be used until somebody repairs it.
@@ -18,14 +19,16 @@ rule! {
     /// # What to do
     /// Repair the unit or device that the finding names. For a device that does not appear, correct or remove its line in
     /// `/etc/fstab` or `/etc/crypttab`, or add `nofail`. For a missing root file system, check `root=` on the kernel
-    /// command line, and that the kernel or the initramfs has the driver of the disk.
+    /// command line, and that the kernel or the initramfs has the driver of the disk. If a driver waits for another
+    /// device (a clock, a regulator, a phy), add the driver of that device, or enable its node in the device tree.
     ///
     /// # When it is wrong
     /// Rescue mode may have been requested on the kernel command line.
     ///
     /// # Source
     /// systemd.special(7), `emergency.target` and `rescue.target`; the kernel's `mount_root` and `panic`;
-    /// initramfs-tools(7), dracut.cmdline(7).
+    /// initramfs-tools(7), dracut.cmdline(7); `deferred_probe_timeout_work_func` of the kernel; U-Boot, `hang` and
+    /// `do_bootm`; BusyBox, `init`.
     "linux/boot-failed", "boots that failed", LinuxBoot(check)
 }
 
@@ -44,7 +47,14 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let mut finding = RuleFinding::new(subject, format!("the boot {}", outcome.clause()))
         .cost(Cost::UNKNOWN)
         .certainty(Certainty::Measured)
-        .advice(advice(outcome.kind, &outcome.subject));
+        .advice(match outcome.deferred_probes.first() {
+            Some(probe) => format!(
+                "build the driver of the device that {} waits for into the kernel or the initramfs, and enable its node in the \
+                 device tree ('cat /sys/kernel/debug/devices_deferred' lists all that wait)",
+                probe.device
+            ),
+            None => advice(outcome.kind, &outcome.subject),
+        });
     for row in &outcome.evidence {
         finding = finding.evidence(row.time_ns, row.text.clone());
     }
@@ -72,10 +82,17 @@ fn advice(kind: LinuxBootOutcomeKind, subject: &str) -> String {
             "continue with 'systemctl default'; remove 'single' or 'systemd.unit=rescue.target' from the kernel command line if they are there"
                 .to_owned()
         }
-        LinuxBootOutcomeKind::NoLogin if subject.is_empty() => {
+        LinuxBootOutcomeKind::NoLogin if !subject.ends_with(".service") => {
             "correct the terminal of the getty, in /etc/inittab or with 'systemctl status getty@…'".to_owned()
         }
         LinuxBootOutcomeKind::NoLogin => format!("find out why it failed ('journalctl -b -u {subject}'), and check the graphics driver"),
-        LinuxBootOutcomeKind::Succeeded | LinuxBootOutcomeKind::Unfinished => String::new(),
+        LinuxBootOutcomeKind::LoaderFailed => {
+            "read the lines before the last one on the console: they name the image or device that was not found; check where the \
+             loader expects it ('printenv bootcmd' in U-Boot)"
+                .to_owned()
+        }
+        LinuxBootOutcomeKind::DriversWaiting
+        | LinuxBootOutcomeKind::Succeeded
+        | LinuxBootOutcomeKind::Unfinished => String::new(),
     }
 }

@@ -6,7 +6,7 @@ use crate::boot::NoBoot;
 use crate::{TransitionKind, contents};
 
 /// Milestones that are recorded only while the system boots.
-const BOOT_MILESTONES: [&str; 7] = [
+const BOOT_MILESTONES: [&str; 9] = [
     milestone::USER_SPACE_BEGIN,
     milestone::STARTUP_FINISHED,
     milestone::INITRD_BEGIN,
@@ -14,7 +14,12 @@ const BOOT_MILESTONES: [&str; 7] = [
     milestone::ROOT_MISSING,
     milestone::ROOT_WAIT,
     milestone::INITRAMFS_SHELL,
+    milestone::LOADER_FAILED,
+    milestone::LOGIN_FAILED,
 ];
+
+/// A panic that much later than the kernel's start is of a running system, ns: 10 min.
+const MAX_BOOT_NS: i64 = 600_000_000_000;
 
 /// Outputs that have no usable start times, by the content of the file, and what to add to them.
 const OUTPUTS_WITHOUT_TIMES: [(&str, &str); 2] = [
@@ -42,7 +47,27 @@ pub(super) fn contains_a_boot(trace: &Trace) -> bool {
         let Some(reached_name) = trace.strings.find(milestone::TARGET_REACHED) else { return false };
         trace.milestones.iter().any(|row| row.name == reached_name && BOOT_TARGETS.contains(&trace.text(row.detail)))
     };
-    has_milestone || has_initcall() || has_boot_target()
+    has_milestone || has_initcall() || has_boot_target() || has_stopped(trace)
+}
+
+/// Returns whether the kernel panicked or waited for drivers while it started.
+fn has_stopped(trace: &Trace) -> bool {
+    let rows = |name: &str| {
+        let name = trace.strings.find(name);
+        trace.milestones.iter().filter(move |row| Some(row.name) == name)
+    };
+    let has_start = rows(milestone::KERNEL_BEGIN).next().is_some() || rows(milestone::BRING_UP_STAGE).next().is_some();
+    let is_of_a_boot = |message: &str| {
+        ["Unable to mount root", "No working init found", "Requested init", "Attempted to kill init"]
+            .iter()
+            .any(|words| message.contains(words))
+    };
+    let is_waiting = rows(milestone::PROBE_DEFERRED).any(|row| row.time_ns <= MAX_BOOT_NS);
+    if has_start && is_waiting {
+        return true;
+    }
+    rows(milestone::KERNEL_PANIC)
+        .any(|row| row.time_ns <= MAX_BOOT_NS && (has_start || is_of_a_boot(trace.text(row.detail))))
 }
 
 /// Describes a recording without a boot.

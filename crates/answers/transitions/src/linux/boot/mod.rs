@@ -129,6 +129,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         other_units: other_units(trace),
         last_unit: last_unit(trace, boundaries.finished.time_ns),
         still_starting,
+        bring_up: onoff_firmware_times::bring_up::stages(trace),
         losses_affecting_units: affecting_losses(
             trace,
             &[TableName::ServiceTransitions, TableName::ServiceDependencies],

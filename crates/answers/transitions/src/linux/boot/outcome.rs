@@ -1,9 +1,9 @@
-//! Determines how a boot ended: finished, or in a panic, a shell for repairs, or without a login.
+//! Determines how a boot ended: finished, or in the loader, a panic, a shell for repairs, or without a login.
 
 use onoff_trace::{Milestone, ServiceOutcome, Trace, milestone};
 use onoff_usage::units::{StillStarting, Unit};
 
-use super::report::{DefaultTarget, LinuxBootOutcome, LinuxBootOutcomeKind, OutcomeEvidence};
+use super::report::{DefaultTarget, DeferredProbe, LinuxBootOutcome, LinuxBootOutcomeKind, OutcomeEvidence};
 
 /// A panic this long after the start of user space is not part of the boot if its end was not recorded, ns: 10 min.
 const MAX_BOOT_NS: i64 = 600_000_000_000;
@@ -53,6 +53,9 @@ pub(super) fn outcome(
     let root_waits = if has_user_space { Vec::new() } else { rows(milestone::ROOT_WAIT) };
     let is_root_panic = |row: &Milestone| trace.text(row.detail).contains("root fs");
     let deferred = rows(milestone::PROBE_DEFERRED);
+    if let Some(outcome) = loader_failure(trace, &rows(milestone::LOADER_FAILED)) {
+        return outcome;
+    }
     let kind_and_rows = if !panics.is_empty() {
         let is_root = panics.iter().any(is_root_panic) || !root_failures.is_empty();
         let kind = if is_root { LinuxBootOutcomeKind::RootNotMounted } else { LinuxBootOutcomeKind::KernelPanic };
@@ -67,23 +70,38 @@ pub(super) fn outcome(
         None
     };
     if let Some((kind, mut rows)) = kind_and_rows {
-        let time_ns = rows.iter().map(|row| row.time_ns).max();
-        rows.extend(deferred);
+        let time_ns = last_time(trace, &rows);
+        let is_root = kind == LinuxBootOutcomeKind::RootNotMounted;
         let subject = rows.iter().find_map(|row| root_device(trace.text(row.detail))).unwrap_or_default();
-        return LinuxBootOutcome { kind, subject, time_ns, evidence: evidence(trace, &rows) };
+        let deferred_probes = deferred_probes(trace, &deferred, is_root.then_some(subject.as_str()));
+        rows.extend(deferred);
+        return LinuxBootOutcome { kind, subject, time_ns, evidence: evidence(trace, &rows), deferred_probes };
     }
     if let Some(outcome) = repair_mode(trace, units, target_ns, &rows) {
         return outcome;
     }
-    if let Some(outcome) = no_login(trace, units, &rows(milestone::LOGIN_FAILED)) {
+    if let Some(outcome) = no_login(trace, units, &rows) {
         return outcome;
+    }
+    // Without user space, nothing else explains why the boot went no further.
+    let has_programs = [milestone::INITRD_BEGIN, milestone::LOGIN_PROMPT].iter().any(|name| !rows(name).is_empty());
+    if !has_user_space && target.is_none() && !has_programs && !deferred.is_empty() {
+        let probes = deferred_probes(trace, &deferred, None);
+        return LinuxBootOutcome {
+            kind: LinuxBootOutcomeKind::DriversWaiting,
+            subject: probes.first().map(|probe| probe.device.clone()).unwrap_or_default(),
+            time_ns: last_time(trace, &deferred),
+            evidence: evidence(trace, &deferred),
+            deferred_probes: probes,
+        };
     }
     match still_starting.first() {
         Some(first) => LinuxBootOutcome {
             kind: LinuxBootOutcomeKind::Unfinished,
             subject: first.unit.clone(),
             time_ns: None,
-            evidence: vec![OutcomeEvidence { time_ns: first.start_ns, text: format!("{} started", first.unit) }],
+            evidence: vec![OutcomeEvidence { time_ns: Some(first.start_ns), text: format!("{} started", first.unit) }],
+            deferred_probes: Vec::new(),
         },
         None => LinuxBootOutcome::default(),
     }
@@ -129,25 +147,61 @@ fn repair_mode(
         let mut evidence: Vec<OutcomeEvidence> = failed
             .iter()
             .take(MAX_EVIDENCE.saturating_sub(1))
-            .map(|unit| OutcomeEvidence { time_ns: unit.end_ns.unwrap_or(unit.start_ns), text: failure(unit) })
+            .map(|unit| OutcomeEvidence { time_ns: Some(unit.end_ns.unwrap_or(unit.start_ns)), text: failure(unit) })
             .collect();
         evidence.push(match shells.first() {
-            Some(row) => OutcomeEvidence { time_ns: row.time_ns, text: trace.text(row.detail).to_owned() },
-            None => OutcomeEvidence { time_ns, text: format!("{name}.target started") },
+            Some(row) => OutcomeEvidence { time_ns: Some(row.time_ns), text: trace.text(row.detail).to_owned() },
+            None => OutcomeEvidence { time_ns: Some(time_ns), text: format!("{name}.target started") },
         });
         evidence.sort_by_key(|row| row.time_ns);
-        Some(LinuxBootOutcome { kind, subject, time_ns: Some(time_ns), evidence })
+        Some(LinuxBootOutcome { kind, subject, time_ns: Some(time_ns), evidence, deferred_probes: Vec::new() })
     })
 }
 
-/// Returns the outcome if the service that shows a login screen failed, or the programs that ask for a login.
-fn no_login(trace: &Trace, units: &[Unit], failures: &[Milestone]) -> Option<LinuxBootOutcome> {
-    if let Some(first) = failures.first() {
+/// Returns the outcome if the firmware or the loader gave up.
+fn loader_failure(trace: &Trace, failures: &[Milestone]) -> Option<LinuxBootOutcome> {
+    let last = failures.last()?;
+    let stage = onoff_firmware_times::bring_up::stages(trace).pop();
+    Some(LinuxBootOutcome {
+        kind: LinuxBootOutcomeKind::LoaderFailed,
+        subject: stage.map(|stage| stage.name).unwrap_or_default(),
+        // The kernel's clock had not started.
+        time_ns: None,
+        evidence: vec![OutcomeEvidence { time_ns: None, text: trace.text(last.detail).to_owned() }],
+        deferred_probes: Vec::new(),
+    })
+}
+
+/// Returns the time of the last row; `None` if the log has no times.
+fn last_time(trace: &Trace, rows: &[Milestone]) -> Option<i64> {
+    rows.iter().filter(|row| has_time(trace, row)).map(|row| row.time_ns).max()
+}
+
+fn has_time(trace: &Trace, row: &Milestone) -> bool {
+    trace.text(row.event) != milestone::NO_TIME_EVENT
+}
+
+/// Minimum number of times that programs which ask for a login end, before nobody could log in.
+const MIN_LOGIN_RESTARTS: usize = 3;
+
+/// Returns the outcome if the service that shows a login screen failed, or the programs that ask for a login, and no
+/// console shows a login.
+fn no_login(trace: &Trace, units: &[Unit], rows: &dyn Fn(&str) -> Vec<Milestone>) -> Option<LinuxBootOutcome> {
+    let mut failures = rows(milestone::LOGIN_FAILED);
+    let restarts = rows(milestone::LOGIN_RESTARTED);
+    let is_exit = |row: &&Milestone| trace.text(row.detail).contains("exited");
+    if failures.is_empty() && restarts.iter().filter(is_exit).count() >= MIN_LOGIN_RESTARTS {
+        failures = restarts;
+    }
+    if let Some(first) = failures.first()
+        && rows(milestone::LOGIN_PROMPT).is_empty()
+    {
         return Some(LinuxBootOutcome {
             kind: LinuxBootOutcomeKind::NoLogin,
-            subject: String::new(),
-            time_ns: Some(first.time_ns),
-            evidence: evidence(trace, failures),
+            subject: failures.iter().find_map(|row| terminal(trace.text(row.detail))).unwrap_or_default(),
+            time_ns: Some(first.time_ns).filter(|_| has_time(trace, first)),
+            evidence: evidence(trace, &failures),
+            deferred_probes: Vec::new(),
         });
     }
     DISPLAY_MANAGERS.into_iter().find_map(|name| {
@@ -162,8 +216,12 @@ fn no_login(trace: &Trace, units: &[Unit], failures: &[Milestone]) -> Option<Lin
                 .rev()
                 .take(MAX_EVIDENCE)
                 .rev()
-                .map(|unit| OutcomeEvidence { time_ns: unit.end_ns.unwrap_or(unit.start_ns), text: failure(unit) })
+                .map(|unit| OutcomeEvidence {
+                    time_ns: Some(unit.end_ns.unwrap_or(unit.start_ns)),
+                    text: failure(unit),
+                })
                 .collect(),
+            deferred_probes: Vec::new(),
         })
     })
 }
@@ -176,12 +234,67 @@ fn failure(unit: &Unit) -> String {
 fn evidence(trace: &Trace, rows: &[Milestone]) -> Vec<OutcomeEvidence> {
     let mut evidence: Vec<OutcomeEvidence> = rows
         .iter()
-        .map(|row| OutcomeEvidence { time_ns: row.time_ns, text: trace.text(row.detail).trim().to_owned() })
+        .map(|row| OutcomeEvidence {
+            time_ns: Some(row.time_ns).filter(|_| has_time(trace, row)),
+            text: trace.text(row.detail).trim().to_owned(),
+        })
         .collect();
     evidence.sort_by_key(|row| row.time_ns);
     evidence.dedup_by(|later, earlier| later.text == earlier.text);
     evidence.truncate(MAX_EVIDENCE);
     evidence
+}
+
+/// Returns the terminal in a message about a program that asks for a login.
+fn terminal(message: &str) -> Option<String> {
+    let words = message.split([' ', '\'', '"', ',', ':', '.']).map(|word| word.trim_start_matches("/dev/"));
+    let is_terminal = |word: &&str| {
+        let name = word.trim_end_matches(|character: char| character.is_ascii_digit());
+        word.len() > name.len() && (name.starts_with("tty") || name == "hvc" || name == "console")
+    };
+    words.into_iter().find(is_terminal).map(str::to_owned)
+}
+
+/// Kinds of devices that a root file system can be on, as in the names of their controllers.
+const STORAGE: [&str; 12] =
+    ["mmc", "sdhci", "emmc", "ufs", "nvme", "sata", "ahci", "usb", "pcie", "nand", "spi", "eth"];
+
+/// Returns the devices whose drivers waited. If the root file system is missing, the controllers of storage come first,
+/// and of these the kind in the name of the root device.
+fn deferred_probes(trace: &Trace, rows: &[Milestone], root: Option<&str>) -> Vec<DeferredProbe> {
+    let mut probes: Vec<DeferredProbe> = Vec::new();
+    for row in rows {
+        if let Some(probe) = deferred_probe(trace.text(row.detail))
+            && !probes.contains(&probe)
+        {
+            probes.push(probe);
+        }
+    }
+    if let Some(root) = root {
+        probes.sort_by_key(|probe| {
+            let kind = STORAGE.into_iter().find(|kind| probe.device.contains(kind));
+            (!kind.is_some_and(|kind| root.contains(kind)), kind.is_none())
+        });
+        // Other devices do not explain a missing disk.
+        probes.retain(|probe| STORAGE.into_iter().any(|kind| probe.device.contains(kind)));
+    }
+    probes
+}
+
+/// Parses `platform fe340000.mmc: deferred probe pending: platform: wait for supplier /clk@1`.
+fn deferred_probe(message: &str) -> Option<DeferredProbe> {
+    let (device, reason) = message.split_once(": deferred probe pending")?;
+    let device = device.rsplit(' ').next().unwrap_or(device).to_owned();
+    let reason = reason.trim_start_matches(':').trim();
+    let waits_for = match reason.split_once("wait for supplier ").or_else(|| reason.split_once("supplier ")) {
+        Some((_, supplier)) => supplier.split(' ').next().unwrap_or_default().to_owned(),
+        None if reason.starts_with('(') => String::new(),
+        None => match reason {
+            "" => String::new(),
+            words => format!("\"{words}\""),
+        },
+    };
+    Some(DeferredProbe { device, waits_for })
 }
 
 /// Returns the device of the root file system from a message that it is missing.

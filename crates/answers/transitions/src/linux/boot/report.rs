@@ -10,6 +10,7 @@ use crate::boot_axis::BootAxis;
 use onoff_evidence::call_graph::CallGraph;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Certainty, DerivedInterval};
+pub use onoff_firmware_times::bring_up::{BringUpClock, BringUpStage};
 use onoff_usage::cpu::ProcessCpu;
 use onoff_usage::devices::{Device, DeviceTotal};
 use onoff_usage::processes::{ProcessLifetime, ProcessSummary};
@@ -128,16 +129,30 @@ pub enum LinuxBootOutcomeKind {
     RescueMode,
     /// Nobody could log in: the program that asks for a login failed.
     NoLogin,
+    /// The boot stopped while drivers waited for other devices.
+    DriversWaiting,
+    /// The firmware or the loader gave up before the kernel started.
+    LoaderFailed,
 }
 
 /// A record that shows how a boot ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutcomeEvidence {
-    /// Time, ns.
-    pub time_ns: i64,
+    /// Time, ns; `None` if the log has no times.
+    pub time_ns: Option<i64>,
     /// The log line, or what the service manager reported.
     pub text: String,
+}
+
+/// A device whose driver still waited for another device when the kernel listed them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeferredProbe {
+    /// The device, such as `fe340000.mmc`.
+    pub device: String,
+    /// The device it waits for, or the driver's words; empty if the kernel does not know.
+    pub waits_for: String,
 }
 
 /// How a boot ended, and what caused it.
@@ -151,6 +166,8 @@ pub struct LinuxBootOutcome {
     pub time_ns: Option<i64>,
     /// Records that show it, ordered by time; empty if the boot succeeded.
     pub evidence: Vec<OutcomeEvidence>,
+    /// Devices whose drivers still waited for other devices, the likely cause first; empty if the boot succeeded.
+    pub deferred_probes: Vec<DeferredProbe>,
 }
 
 impl LinuxBootOutcomeKind {
@@ -166,6 +183,8 @@ impl LinuxBootOutcomeKind {
             Self::EmergencyMode => "ended in emergency mode",
             Self::RescueMode => "ended in rescue mode",
             Self::NoLogin => "ended without a login",
+            Self::DriversWaiting => "ended while drivers waited for other devices",
+            Self::LoaderFailed => "ended before the kernel started",
         }
     }
 
@@ -185,11 +204,21 @@ impl LinuxBootOutcome {
             return String::new();
         }
         let after = self.time_ns.map_or_else(String::new, |ns| format!(" after {}", Duration::from_ns(ns)));
-        let cause = match (self.kind, self.subject.as_str()) {
-            (_, "") => String::new(),
+        let is_unit = self.subject.contains('.') && !self.subject.starts_with('/');
+        let mut cause = match (self.kind, self.subject.as_str()) {
+            (LinuxBootOutcomeKind::DriversWaiting, _) | (_, "") => String::new(),
             (LinuxBootOutcomeKind::RootNotMounted, device) => format!(": {device} could not be mounted"),
+            (LinuxBootOutcomeKind::LoaderFailed, part) => format!(": {part} stopped"),
+            (LinuxBootOutcomeKind::NoLogin, terminal) if !is_unit => format!(": no login runs on {terminal}"),
             (_, unit) => format!(": {unit} failed"),
         };
+        if let Some(probe) = self.deferred_probes.first() {
+            cause += if cause.is_empty() { ": " } else { "; " };
+            cause += &match probe.waits_for.as_str() {
+                "" => format!("{} waits for another device, which the kernel does not name", probe.device),
+                other => format!("{} waits for {other}", probe.device),
+            };
+        }
         format!("{}{after}{cause}", self.kind.phrase())
     }
 }
@@ -230,6 +259,8 @@ pub struct LinuxBoot {
     pub device_totals: Vec<DeviceTotal>,
     /// Names of the losses that can affect devices.
     pub losses_affecting_devices: Vec<String>,
+    /// Parts of firmware and loader that a serial console shows, in order; empty without such a log.
+    pub bring_up: Vec<BringUpStage>,
     /// The firmware's own times, if the recording has its tables.
     pub firmware_table: Option<FirmwareBeforeKernel>,
     /// End of firmware and loader in the firmware table, minus the same end as reported by the service manager, ns.

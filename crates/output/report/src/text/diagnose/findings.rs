@@ -40,7 +40,14 @@ pub(super) fn write(diagnosis: &Diagnosis, top: usize, out: &mut dyn Write) -> i
         return Ok(());
     }
     let has = |basis| diagnosis.findings.iter().any(|finding| finding.cost_basis == basis);
-    let order = if has(CostBasis::Predicted) { "by what fixing each alone would save" } else { "most expensive first" };
+    let by_cost =
+        if has(CostBasis::Predicted) { "by what fixing each alone would save" } else { "most expensive first" };
+    let has_failed = diagnosis.transitions.iter().any(|transition| !transition.failure.is_empty());
+    let order = match (has_failed, diagnosis.findings.len()) {
+        (true, 1) => "why the boot failed".to_owned(),
+        (true, _) => format!("why the boot failed, then {by_cost}"),
+        (false, _) => by_cost.to_owned(),
+    };
     let bound =
         if has(CostBasis::AtMost) { " (≤ = upper bound: ran in parallel with the critical path)" } else { "" };
     title("Findings", &format!("{order}{bound}"), out)?;

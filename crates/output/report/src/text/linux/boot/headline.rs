@@ -79,7 +79,8 @@ fn failure(report: &LinuxBootReport) -> Option<String> {
     }
     let mut sentence = format!("The boot {}", printable(&outcome.clause()));
     if let Some(row) = outcome.evidence.first() {
-        sentence += &format!(" (at {}: {})", duration(row.time_ns), printable(&row.text));
+        let place = row.time_ns.map_or_else(String::new, |ns| format!("at {}: ", duration(ns)));
+        sentence += &format!(" ({place}{})", printable(&row.text));
     }
     sentence.push('.');
     Some(sentence)

@@ -1,5 +1,6 @@
 //! The text report of a Linux boot: headline, phases, critical path, then the slowest units, drivers and functions.
 
+mod bring_up;
 mod headline;
 mod path;
 mod phases;
@@ -26,6 +27,7 @@ impl SingleReport for LinuxBoot {
     fn sections(report: &LinuxBootReport, top: usize) -> Vec<Section<'_>> {
         let reported_losses = affecting_losses(&report.phases);
         let mut sections = vec![phases::section(report)];
+        sections.extend(bring_up::section(report));
         // The table of phases has no rows for firmware stages.
         sections.extend(report.details.axis.as_ref().map(boot_axis::section));
         sections.extend(path::section(report));
