@@ -183,6 +183,8 @@ fn changes(finding: &RuleFinding) -> Vec<Vec<Change>> {
     }
     let without = || names.iter().map(|name| Change::Without { name: name.clone() }).collect();
     match (finding.code, finding.subject.kind) {
+        // Without the driver, more than its long DPCs would be gone.
+        ("boot/long-dpc" | "suspend/long-dpc", _) => Vec::new(),
         ("boot/driver-start-not-pended" | "boot/driver-enumeration-not-pended", _) => {
             vec![vec![Change::Pend { driver: name() }], without()]
         }

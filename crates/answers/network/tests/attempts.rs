@@ -162,7 +162,7 @@ fn recorded_firmware_attempts() {
         let capture = onoff_sources::read_capture(&files, &onoff_sources::Options::default()).unwrap();
         onoff_network::analyze(&capture, &onoff_network::NetbootOptions::default()).unwrap().boots.remove(0)
     };
-    // The screen showed PXE-E18 for IPv4, and the recording ends while IPv6 is under way.
+    // The screen showed PXE-E18 for IPv4, and the recording ends during IPv6.
     let timeout = recorded("v4-dhcp-timeout");
     assert_outcome(&timeout, Verdict::Failed, Reason::NoDhcpAnswer, &["had not ended"]);
     assert!(timeout.outcome.codes.iter().any(|code| code.code == "PXE-E18"));

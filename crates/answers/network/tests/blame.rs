@@ -38,7 +38,7 @@ fn slow_server_is_blamed() {
     // Near the client, the same turns are the network's.
     let far = boot(lease().arp_for_client(367 * US).arp_for_server(4_900 * US).transfer(&turns(5 * MS, 400 * US)));
     assert!(!has_finding(&far, "slow_server"), "{:?}", far.findings);
-    // Nothing tells server and network apart.
+    // No packet separates the server from the network.
     let unknown = boot(lease().transfer(&turns(5 * MS, 400 * US)));
     assert!(!has_finding(&unknown, "slow_server") && !has_finding(&unknown, "far_network"));
 }

@@ -51,7 +51,7 @@ pub fn http_fields(transaction: u32) -> DhcpFields {
     }
 }
 
-/// Adds four DISCOVERs without an answer, until the client gives up.
+/// Adds four DISCOVER messages without an answer, until the client gives up.
 pub fn unanswered(capture: CaptureBuilder, fields: &DhcpFields) -> CaptureBuilder {
     [4_000, 8_000, 16_000, 32_000]
         .into_iter()

@@ -183,6 +183,7 @@ fn redacted_collection_gives_the_same_numbers() {
         entry.sequence_number = number;
     }
     create_root(&folder, &entries);
+    folder.file("root/etc/passwd", b"marlene:x:1000:1000:Marlene Muster:/h:/bin/sh\n");
     for (name, option) in [("plain.tar.gz", ""), ("redacted.tar.gz", " --redact")] {
         answer(&folder, &format!("collect --root root -o {name}{option}"));
     }

@@ -255,7 +255,7 @@ pub const LOGIN_RESTARTED: &str = "login.restarted";
 /// A console shows that somebody can log in; detail = message.
 pub const LOGIN_PROMPT: &str = "login.prompt";
 /// A part of the firmware or a loader starts, as a serial console shows; detail = name, value = duration in ns. The time
-/// is unknown if the event says so.
+/// is unknown for rows of [`NO_TIME_EVENT`].
 pub const BRING_UP_STAGE: &str = "bring_up.stage";
 /// The firmware or the loader gave up before the kernel started; detail = message.
 pub const LOADER_FAILED: &str = "loader.failed";

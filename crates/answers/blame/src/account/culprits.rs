@@ -1,8 +1,8 @@
 //! Culprits: the subjects that made a transition slow. Every command starts with this list.
 //!
 //! A subject is a culprit if it took at least [`min_cause_ns`] in all phases together. System components that take part in
-//! every transition are culprits only if nothing else explains a phase that exceeded its normal duration or in which they
-//! waited for a timer. Programs or services that each took little time but a lot in total are one culprit, a relay.
+//! every transition are culprits only if their phase exceeded its normal duration and nothing else explains it. Programs or
+//! services that each took little time but a lot in total are one culprit, a relay.
 
 use std::collections::BTreeMap;
 
@@ -71,9 +71,6 @@ const SYSTEM_COMPONENTS: [&str; 18] = [
     "init (initramfs)",
     "init.scope",
 ];
-
-/// Components of the user's session: the logon and the shell.
-const SESSION_COMPONENTS: [&str; 4] = ["winlogon.exe", "LogonUI.exe", "userinit.exe", "explorer.exe"];
 
 /// True if an entry is a system component that takes part in every transition.
 #[must_use]
@@ -246,42 +243,15 @@ fn phase_culprits(phase: &AccountedPhase, found: &[Culprit]) -> Vec<Culprit> {
     let mut culprits: Vec<Culprit> = cpu_bound(phase).into_iter().chain(disk_bound(phase)).collect();
     let is_explained = culprits.iter().any(|culprit| culprit.entry.kind == AccountSubjectKind::Disk);
     let limit = MAX_NORMAL_PHASE_NS.iter().find(|(name, _)| *name == phase.phase);
-    let is_too_long = !is_explained && limit.is_some_and(|&(_, limit_ns)| account.duration_ns > limit_ns);
-    let longest = account.entries.iter().find(|entry| is_nameable(entry)).filter(|_| is_too_long);
-    let waiting = account.entries.iter().find_map(|entry| timer_wait(phase, entry));
-    if let Some(entry) = longest.or(waiting.as_ref())
+    if !is_explained
+        && limit.is_some_and(|&(_, limit_ns)| account.duration_ns > limit_ns)
+        && let Some(entry) = account.entries.iter().find(|entry| is_nameable(entry))
         && entry.ns >= NOTICEABLE_NS
         && !found.iter().any(|culprit| culprit.entry.kind == entry.kind && culprit.entry.name == entry.name)
     {
         culprits.push(culprit(phase, entry));
     }
     culprits
-}
-
-/// Returns the time for which the logon or the shell waited for a timer, if that explains the phase. They compute and read
-/// in every boot, but need no timer.
-fn timer_wait(phase: &AccountedPhase, entry: &AccountEntry) -> Option<AccountEntry> {
-    let share = *entry.actions.iter().find(|share| share.action == AccountAction::WaitedForTimer)?;
-    let duration_ns = phase.account.duration_ns;
-    let explains = share.ns >= NOTICEABLE_NS && share.ns.saturating_mul(EXPLAINING_SHARE_DIVISOR) >= duration_ns;
-    (is_of_session(entry) && explains).then(|| AccountEntry {
-        ns: share.ns,
-        percent: percent_of(share.ns, duration_ns),
-        actions: vec![share],
-        ..entry.clone()
-    })
-}
-
-/// True for the time in which the logon or the shell only waited for a timer.
-#[must_use]
-pub fn is_timer_wait(entry: &AccountEntry) -> bool {
-    let only_waited = matches!(entry.actions.as_slice(), [share] if share.action == AccountAction::WaitedForTimer);
-    is_of_session(entry) && only_waited
-}
-
-fn is_of_session(entry: &AccountEntry) -> bool {
-    entry.kind == AccountSubjectKind::Process
-        && SESSION_COMPONENTS.iter().any(|component| component.eq_ignore_ascii_case(&entry.name))
 }
 
 /// Creates the culprit of one phase.

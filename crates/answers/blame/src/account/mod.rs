@@ -35,7 +35,7 @@ use serde::Serialize;
 
 pub use culprits::{
     MAX_NORMAL_PHASE_NS, MAX_NORMAL_SETTLING_NS, MIN_DISK_CULPRIT_NS, MIN_SLEEP_CULPRIT_NS, SubjectTime, VIDEO_DRIVERS,
-    culprits, culprits_of, is_system_component, is_system_component_name, is_timer_wait, subject_times,
+    culprits, culprits_of, is_system_component, is_system_component_name, subject_times,
 };
 pub use processors::silent_intervals;
 pub use work::{Interruption, NamedSubject, ThreadWork, WorkSubject};

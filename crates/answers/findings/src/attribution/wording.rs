@@ -1,8 +1,6 @@
 //! Words for subjects of the account, and the findings about subjects that no other rule covers.
 
-use onoff_blame::account::{
-    AccountAction, AccountEntry, AccountMeasure, AccountSubjectKind, Culprit, CulpritPhase, is_timer_wait,
-};
+use onoff_blame::account::{AccountAction, AccountEntry, AccountMeasure, AccountSubjectKind, Culprit, CulpritPhase};
 use onoff_transitions::PhaseName;
 
 use super::MAX_ACTIVITIES;
@@ -87,15 +85,12 @@ pub(crate) fn critical_path_time(culprit: &Culprit) -> RuleFinding {
         return cpu_bound(culprit, &phase);
     }
     let cost = match culprit.measure {
-        // A component of every transition cannot be removed, but its waits for timers can.
-        _ if culprit.is_system && !is_timer_wait(entry) => Cost::UNKNOWN,
+        // A component of every transition cannot be removed.
+        _ if culprit.is_system => Cost::UNKNOWN,
         AccountMeasure::CriticalPath => Cost::on_path(entry.ns),
         _ => Cost::at_most(entry.ns),
     };
     let title = match entry.read_by.first() {
-        None if is_timer_wait(entry) => {
-            format!("{} waited {} for a timer ({phase})", entry.name, time(entry.ns))
-        }
         Some(reader) => format!("{} waited {} for {} during {phase}", reader.name, time(entry.ns), entry.name),
         None => format!("{} was on the critical path for {} ({phase})", entry.name, time(entry.ns)),
     };

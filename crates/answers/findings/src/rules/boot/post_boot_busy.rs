@@ -2,7 +2,6 @@
 
 use onoff_blame::account::is_system_component_name;
 use onoff_evidence::Scope;
-use onoff_evidence::significance::NOTICEABLE_NS;
 use onoff_lists::cpu::{CpuGroup, list};
 
 use crate::rules::prelude::*;
@@ -10,7 +9,7 @@ use crate::rules::prelude::*;
 rule! {
     /// # What it finds
     /// A computer that is busy for more than 6 s after the desktop is ready, or does not become idle before the
-    /// recording ends, and the programs that keep it busy. From 1 s on, one program that does more than half of the work.
+    /// recording ends, and the programs that keep it busy. From 2 s on, one program that does more than half of the work.
     ///
     /// # Why it costs time
     /// The boot ends once the computer has been idle for 10 s in total; all busy time until then counts.
@@ -36,7 +35,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some((phase, (start, end))) = facts.post_boot() else { return Ok(Vec::new()) };
     facts.require_cpu_times()?;
     let busy = facts.report.work_after_ns().unwrap_or(0);
-    if busy < facts.report.min_cause_ns().max(NOTICEABLE_NS) {
+    if busy < thresholds::SETTLING_ALONE_NS {
         return Ok(Vec::new());
     }
     let processes = busy_processes(facts, phase, (start, end));
@@ -44,7 +43,9 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let share = |ns: i64| ns as f64 * 100.0 / total_ns.max(1) as f64;
     let is_alone = processes.first().is_some_and(|process| {
         let is_of_system = is_system_component_name(&process.image) || process.image.eq_ignore_ascii_case(facts.shell);
-        !is_of_system && share(process.ns) > thresholds::SETTLING_ALONE_PERCENT && process.ns >= NOTICEABLE_NS
+        !is_of_system
+            && share(process.ns) > thresholds::SETTLING_ALONE_PERCENT
+            && process.ns >= thresholds::SETTLING_ALONE_NS
     });
     if busy < thresholds::POST_BOOT_NS && !is_alone {
         return Ok(Vec::new());
