@@ -103,11 +103,6 @@ pub const STARTUP_NS: i64 = 3 * SECOND;
 pub const MIN_STARTUP_PROGRAMS: usize = 10;
 /// Normal maximum for busy time in PostBoot. Chosen: the paper's four optimized computers need 10 to 34 s in total.
 pub const POST_BOOT_NS: i64 = 6 * SECOND;
-/// Minimum time after the desktop or a resume in which one program alone keeps the computer busy. Chosen: that of a
-/// program that is busy throughout a phase.
-pub const SETTLING_ALONE_NS: i64 = HOG_NS;
-/// Share of the busy time above which one program keeps the computer busy alone. Chosen: half.
-pub const SETTLING_ALONE_PERCENT: f64 = 50.0;
 /// Minimum share of the busy time in PostBoot for a program to be named. Chosen.
 pub const POST_BOOT_SHARE_PERCENT: f64 = 20.0;
 /// Minimum share of disk reads in the main path for read-ahead to help. Chosen.

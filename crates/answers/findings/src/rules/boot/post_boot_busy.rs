@@ -1,6 +1,5 @@
 //! A computer that stays busy after the desktop is ready.
 
-use onoff_blame::account::is_system_component_name;
 use onoff_evidence::Scope;
 use onoff_lists::cpu::{CpuGroup, list};
 
@@ -9,7 +8,7 @@ use crate::rules::prelude::*;
 rule! {
     /// # What it finds
     /// A computer that is busy for more than 6 s after the desktop is ready, or does not become idle before the
-    /// recording ends, and the programs that keep it busy. From 2 s on, one program that does more than half of the work.
+    /// recording ends, and the programs that keep it busy.
     ///
     /// # Why it costs time
     /// The boot ends once the computer has been idle for 10 s in total; all busy time until then counts.
@@ -35,21 +34,12 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some((phase, (start, end))) = facts.post_boot() else { return Ok(Vec::new()) };
     facts.require_cpu_times()?;
     let busy = facts.report.work_after_ns().unwrap_or(0);
-    if busy < thresholds::SETTLING_ALONE_NS {
+    if busy < thresholds::POST_BOOT_NS {
         return Ok(Vec::new());
     }
     let processes = busy_processes(facts, phase, (start, end));
     let total_ns: i64 = processes.iter().map(|process| process.ns).fold(0, i64::saturating_add);
     let share = |ns: i64| ns as f64 * 100.0 / total_ns.max(1) as f64;
-    let is_alone = processes.first().is_some_and(|process| {
-        let is_of_system = is_system_component_name(&process.image) || process.image.eq_ignore_ascii_case(facts.shell);
-        !is_of_system
-            && share(process.ns) > thresholds::SETTLING_ALONE_PERCENT
-            && process.ns >= thresholds::SETTLING_ALONE_NS
-    });
-    if busy < thresholds::POST_BOOT_NS && !is_alone {
-        return Ok(Vec::new());
-    }
     let subject = processes.first().filter(|process| share(process.ns) >= thresholds::POST_BOOT_SHARE_PERCENT);
     let main_user = match subject {
         Some(process) => format!("; mostly with {}", process.image),

@@ -1,6 +1,5 @@
 //! A computer that stays busy after a resume.
 
-use onoff_blame::account::is_system_component_name;
 use onoff_evidence::Scope;
 use onoff_lists::cpu::{CpuGroup, list};
 use onoff_transitions::PhaseName;
@@ -11,7 +10,7 @@ use crate::rules::prelude::*;
 rule! {
     /// # What it finds
     /// A computer that is busy for 5 s or more between the resume and becoming idle, and the programs that used the
-    /// most CPU. From 2 s on, one program that used more than half of it.
+    /// most CPU.
     ///
     /// # Why it costs time
     /// The user wants to work, but timers, tasks and notifications that were due during the sleep all run at once.
@@ -44,7 +43,7 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     else {
         return Ok(Vec::new());
     };
-    if settling.busy_ns < thresholds::SETTLING_ALONE_NS {
+    if settling.busy_ns < thresholds::POST_RESUME_NS {
         return Ok(Vec::new());
     }
     let end = settling.end_ns.unwrap_or(facts.trace.duration_ns);
@@ -62,15 +61,6 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         }
     }
     users.sort_by_key(|&(_, _, cpu_ns)| std::cmp::Reverse(cpu_ns));
-    let total_ns: i64 = users.iter().map(|&(_, _, cpu_ns)| cpu_ns).fold(0, i64::saturating_add);
-    let is_alone = users.first().is_some_and(|&(ref image, _, cpu_ns)| {
-        !is_system_component_name(image)
-            && cpu_ns >= thresholds::SETTLING_ALONE_NS
-            && cpu_ns as f64 * 100.0 > thresholds::SETTLING_ALONE_PERCENT * total_ns as f64
-    });
-    if settling.busy_ns < thresholds::POST_RESUME_NS && !is_alone {
-        return Ok(Vec::new());
-    }
     let main_user = users.first().map_or(String::new(), |(image, _, _)| format!("; mostly with {image}"));
     let mut finding = RuleFinding::new(
         match users.first() {
