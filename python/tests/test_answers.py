@@ -119,7 +119,7 @@ def test_exceptions_have_path_and_offset(tmp_path):
     assert (raised.value.path, raised.value.offset) == (str(tmp_path / "nothing.etl"), None)
     with pytest.raises(onoff.NothingToAnswer, match="shutdown"):
         onoff.shutdown(SAMPLES / "slow-boot.etl")
-    with pytest.raises(onoff.UsageError, match="--nonsense"):
+    with pytest.raises(onoff.UsageError, match="keyword argument .nonsense."):
         onoff.boot(SAMPLES / "slow-boot.etl", nonsense=True)
     with pytest.raises(ValueError, match="no recording"):
         onoff.boot([])

@@ -83,11 +83,15 @@ def kernel_log(number):
 """
 
 
+# What depends on where a file is, and on whether its contents or its path were given.
+FILE_COLUMNS = ("path", "size_bytes", "modified_ns", "stamp")
+
+
 def tables_of(summaries):
     """Returns the sorted rows of each table of a data frame."""
     rows_by_table = {}
     for name, frame in onoff.spark.tables(summaries).items():
-        frame = frame.select("recording", *TABLES[name]).drop("path")
+        frame = frame.select("recording", *TABLES[name]).drop(*FILE_COLUMNS)
         rows_by_table[name] = sorted((tuple(row) for row in frame.collect()), key=repr)
     return rows_by_table
 
@@ -96,7 +100,7 @@ def tables_in(out):
     """Returns the sorted rows of each table in a folder written by `onoff.summaries`."""
     rows_by_table = {}
     for name in TABLES:
-        columns = ", ".join(column for column in ("recording", *TABLES[name]) if column != "path")
+        columns = ", ".join(column for column in ("recording", *TABLES[name]) if column not in FILE_COLUMNS)
         parts = list((out / name).glob("*.parquet"))
         rows = duckdb.sql(f"SELECT {columns} FROM read_parquet('{out}/{name}/*.parquet')").fetchall() if parts else []
         rows_by_table[name] = sorted(rows, key=repr)

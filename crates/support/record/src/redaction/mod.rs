@@ -4,7 +4,7 @@
 //!
 //! Names are replaced as whole words, in any case, and also in the escaped forms that systemd and the device mapper use
 //! in unit and volume names. They are learned from the computer's configuration and from the words before them
-//! ([`mentions`]). Addresses (IPv4, IPv6, Ethernet, e-mail) and identifiers are recognized by their syntax and replaced
+//! (`mentions`). Addresses (IPv4, IPv6, Ethernet, e-mail) and identifiers are recognized by their syntax and replaced
 //! by addresses reserved for documentation (RFC 5737, RFC 3849, RFC 2606), locally administered addresses (IEEE 802),
 //! and identifiers of the same form. Security identifiers (MS-DTYP 2.4.2) lose the part that identifies the computer,
 //! the domain or the online account. Relative identifiers, such as 500 for the administrator, and well-known identifiers
