@@ -35,11 +35,16 @@ export function WhatIfRow({ range }: { range: Range }) {
   const key = `${recordingIndex.value}/${transitionIndex.value}/${findings.join(",")}`;
   const [state, setState] = useState<{ key: string; answer?: WhatIf; error?: string }>({ key: "" });
   useEffect(() => {
-    if (findings.length)
-      fetchWhatIf(findings).then(
-        (answer) => setState({ key, answer }),
-        (error: Error) => setState({ key, error: error.message }),
-      );
+    if (findings.length === 0) return;
+    // Answers may arrive in another order than the questions.
+    let isCurrent = true;
+    fetchWhatIf(findings).then(
+      (answer) => isCurrent && setState({ key, answer }),
+      (error: Error) => isCurrent && setState({ key, error: error.message }),
+    );
+    return () => {
+      isCurrent = false;
+    };
   }, [key]);
   if (findings.length === 0) return null;
   const { answer, error } = state.key === key ? state : { answer: undefined, error: undefined };
