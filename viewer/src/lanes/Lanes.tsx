@@ -33,7 +33,17 @@ import {
   zoom,
 } from "../state";
 import { axisLabel, axisStep } from "../time";
-import { drawArrows, drawLane, readColors, sharesAt, sliceAtPoint, laneHeight, ROW, type Hit } from "./draw";
+import {
+  drawArrows,
+  drawLane,
+  readColors,
+  sharesAt,
+  sliceAtPoint,
+  laneHeight,
+  ROW,
+  type Hit,
+  type Hover,
+} from "./draw";
 import { Rows } from "./Rows";
 import { Tip } from "./Tip";
 
@@ -75,13 +85,7 @@ export function Lanes() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [scroll, setScroll] = useState(0);
   const [size, setSize] = useState({ width: 800, height: 400 });
-  const [hover, setHover] = useState<{
-    x: number;
-    y: number;
-    hit: Hit | null;
-    shares: [string, number][];
-    time: number;
-  } | null>(null);
+  const [hover, setHover] = useState<Hover | null>(null);
   const drag = useRef<{ x: number; start: number; pan: boolean; moved: boolean } | null>(null);
   const tracks = shownTracks.value;
   const { items, height } = layout(tracks);

@@ -8,7 +8,7 @@ import type { Rows as Content } from "../data";
 import { rangeFraction, timeAtFraction } from "../fold";
 import { fetchChain, fetchProcess } from "../source";
 import { chain, hiddenTones, page, recordingIndex, selectThread, shownProcess, theme, view } from "../state";
-import { drawArrows, drawLane, laneHeight, readColors, ROW, sharesAt, sliceAtPoint, type Hit } from "./draw";
+import { drawArrows, drawLane, laneHeight, readColors, ROW, sharesAt, sliceAtPoint, type Hover } from "./draw";
 import { Tip } from "./Tip";
 
 /** Delay before the rows of a process are fetched again after the view changed, ms. */
@@ -22,13 +22,7 @@ export function Rows() {
   const area = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(800);
-  const [hover, setHover] = useState<{
-    x: number;
-    y: number;
-    hit: Hit | null;
-    shares: [string, number][];
-    time: number;
-  } | null>(null);
+  const [hover, setHover] = useState<Hover | null>(null);
   const isServed = page.value.served;
   const what = wait
     ? `chain ${wait.thread} ${wait.start} ${wait.end}`

@@ -2,14 +2,9 @@
 
 import { toneTitle } from "../state";
 import { duration } from "../time";
-import type { Hit } from "./draw";
+import type { Hover } from "./draw";
 
-interface Props {
-  x: number;
-  y: number;
-  time: number;
-  hit: Hit | null;
-  shares: [name: string, percent: number][];
+interface Props extends Hover {
   size: { width: number; height: number };
 }
 

@@ -18,6 +18,15 @@ export interface LaneBounds {
   height: number;
 }
 
+/** What is below the pointer, at a position in pixels. */
+export interface Hover {
+  x: number;
+  y: number;
+  hit: Hit | null;
+  shares: [name: string, percent: number][];
+  time: number;
+}
+
 export interface Hit {
   start: number;
   end: number;
