@@ -110,7 +110,7 @@ pub(crate) fn stop_waits(trace: &Trace, services: &[SignalSpan], phases: &[Ended
         let row = trace.service_transitions.get(span.row).filter(|row| row.kind == ServiceChange::Stop)?;
         Some(Work { start: span.start, end: span.end?, start_ns: row.start_ns, end_ns: row.end_ns? })
     });
-    let stops: Vec<Work> = stops.collect();
+    let stops = by_end(stops);
     let waits_of = |&(range, end): &EndedPhase| waits_before(end, i64::MAX, &work_in(range, &stops));
     phases.iter().flat_map(waits_of).collect()
 }
@@ -121,7 +121,7 @@ pub(crate) fn power_waits(trace: &Trace, requests: &[SignalSpan], phases: &[Ende
         let row = trace.power_requests.get(span.row)?;
         Some(Work { start: span.start, end: span.end?, start_ns: row.start_ns, end_ns: row.end_ns? })
     });
-    let work: Vec<Work> = work.collect();
+    let work = by_end(work);
     let mut waits = Vec::new();
     for &(range, end) in phases {
         let in_phase = work_in(range, &work);
@@ -135,12 +135,18 @@ pub(crate) fn power_waits(trace: &Trace, requests: &[SignalSpan], phases: &[Ende
     waits
 }
 
-/// Returns the work within a phase by the time of its end.
+/// Sorts work by end.
+fn by_end(work: impl Iterator<Item = Work>) -> Vec<Work> {
+    let mut work: Vec<Work> = work.collect();
+    work.sort_by_key(|work| work.end_ns);
+    work
+}
+
+/// Returns the work within a phase. `work` is sorted by end.
 fn work_in(range: Interval, work: &[Work]) -> Vec<Work> {
-    let is_in_phase = |work: &Work| range.start_ns <= work.start_ns && work.end_ns <= range.end_ns;
-    let mut in_phase: Vec<Work> = work.iter().copied().filter(is_in_phase).collect();
-    in_phase.sort_by_key(|work| work.end_ns);
-    in_phase
+    let first = work.partition_point(|work| work.end_ns < range.start_ns);
+    let ended = work.iter().skip(first).take_while(|work| work.end_ns <= range.end_ns);
+    ended.filter(|work| range.start_ns <= work.start_ns).copied().collect()
 }
 
 /// Returns the waits before a signal, set at `time_ns`, for the last work that ended before. `work` is sorted by end.

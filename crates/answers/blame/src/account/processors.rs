@@ -157,6 +157,15 @@ pub(super) fn routine_times(trace: &Trace, cpu: u16, start_ns: i64, end_ns: i64)
     flatten(&mut routines, start_ns, end_ns)
 }
 
+/// Returns the time of all interrupt routines by processor, like [`routine_times`].
+pub(super) fn all_routine_times(trace: &Trace) -> HashMap<u16, Vec<RoutineTime>> {
+    let mut routines: HashMap<u16, Vec<Interrupt>> = HashMap::new();
+    for row in trace.interrupts.iter().filter(|row| row.start_ns < row.end_ns) {
+        routines.entry(row.cpu).or_default().push(row);
+    }
+    routines.into_iter().map(|(cpu, mut rows)| (cpu, flatten(&mut rows, i64::MIN, i64::MAX))).collect()
+}
+
 /// Flattens nested routines so that each moment belongs to the innermost one.
 fn flatten(routines: &mut [Interrupt], start_ns: i64, end_ns: i64) -> Vec<RoutineTime> {
     routines.sort_by_key(|row| (row.start_ns, std::cmp::Reverse(row.end_ns)));

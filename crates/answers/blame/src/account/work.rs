@@ -5,7 +5,7 @@ use onoff_evidence::account_model::AccountSubjectKind;
 use onoff_trace::{StringId, Trace};
 
 use super::path::driver_of;
-use super::processors::routine_times;
+use super::processors::all_routine_times;
 use super::subject_resolver::SubjectResolver;
 use crate::waits::Waits;
 
@@ -108,28 +108,21 @@ impl<'w, 't> ThreadWork<'w, 't> {
     /// Returns the times in which interrupts and DPCs of drivers kept a thread from its work, without nested ones.
     pub fn interruptions(&mut self) -> Vec<Interruption> {
         let trace = self.waits.trace();
-        let mut last_cpu = None;
-        for chunk in trace.interrupts.chunks() {
-            last_cpu = last_cpu.max(chunk.cpu.iter().copied().max());
-        }
-        let Some(last_cpu) = last_cpu else { return Vec::new() };
         // The routines of each processor, last first, so that passed ones can be removed.
-        let mut pending: Vec<Vec<Interruption>> = (0..=last_cpu)
-            .map(|cpu| {
-                let routines = routine_times(trace, cpu, i64::MIN, i64::MAX);
-                let with_driver = routines.into_iter().rev().filter_map(|routine| {
-                    let driver = self.resolver.driver(driver_of(trace, self.waits, &routine)?);
-                    let ns = routine.end_ns.saturating_sub(routine.start_ns);
-                    Some(Interruption { driver, tid: 0, start_ns: routine.start_ns, ns })
-                });
-                with_driver.collect()
-            })
-            .collect();
+        let mut pending: HashMap<u16, Vec<Interruption>> = HashMap::new();
+        for (cpu, routines) in all_routine_times(trace) {
+            let with_driver = routines.into_iter().rev().filter_map(|routine| {
+                let driver = self.resolver.driver(driver_of(trace, self.waits, &routine)?);
+                let ns = routine.end_ns.saturating_sub(routine.start_ns);
+                Some(Interruption { driver, tid: 0, start_ns: routine.start_ns, ns })
+            });
+            pending.insert(cpu, with_driver.collect());
+        }
         let mut found = Vec::new();
         for chunk in trace.context_switches.chunks() {
             let rows = chunk.time_ns.iter().zip(&chunk.cpu).zip(&chunk.old_tid);
             for ((&time_ns, &cpu), &tid) in rows {
-                let Some(routines) = pending.get_mut(usize::from(cpu)) else { continue };
+                let Some(routines) = pending.get_mut(&cpu) else { continue };
                 while let Some(interruption) = routines.pop_if(|routine| routine.start_ns < time_ns) {
                     if tid != 0 {
                         found.push(Interruption { tid, ..interruption });

@@ -14,9 +14,6 @@ use super::reason::{self, ThreadState, state_after_switch_out};
 use super::timelines::{SwitchDirection, ThreadSwitch};
 use super::{EndThread, Waits};
 
-/// Maximum number of states of one thread, to bound memory.
-const MAX_STATES: usize = 200_000;
-
 /// What a thread did in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadActivity {
@@ -90,7 +87,7 @@ impl Waits<'_> {
                 }
                 None => {}
             }
-            if switch.row.time_ns > range.end_ns || states.len() >= MAX_STATES {
+            if switch.row.time_ns > range.end_ns {
                 break;
             }
             previous = Some(switch);

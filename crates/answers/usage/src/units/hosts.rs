@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use onoff_trace::{ServiceChange, StringId, Trace};
 
 use crate::owners::file_name;
-use crate::processes::{Images, has_image_name};
+use crate::processes::Images;
 
 /// The program that hosts services together; other programs host one service.
 const SHARED_HOST: &str = "svchost.exe";
@@ -62,21 +62,27 @@ pub fn services_by_process(trace: &Trace, images: &Images<'_>) -> HashMap<usize,
 /// Returns the services without a process whose program the system configuration names, with the only process of that
 /// program, if it started after the service manager started the service.
 fn only_processes(trace: &Trace, known: &HashMap<usize, BTreeSet<String>>) -> Vec<(usize, String)> {
+    let known_names: HashSet<String> = known.values().flatten().map(|name| name.to_ascii_lowercase()).collect();
+    let mut requested_ns: HashMap<String, i64> = HashMap::new();
+    for row in trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start) {
+        let earliest_ns = requested_ns.entry(trace.text(row.service).to_ascii_lowercase()).or_insert(row.start_ns);
+        *earliest_ns = row.start_ns.min(*earliest_ns);
+    }
+    // The row and the start of each program's only process.
+    let mut only: HashMap<String, Option<(usize, i64)>> = HashMap::new();
+    for (row, process) in trace.processes.iter().enumerate() {
+        let program = file_name(trace.text(process.image)).to_ascii_lowercase();
+        let first = process.start_ns.map(|start_ns| (row, start_ns));
+        only.entry(program).and_modify(|only| *only = None).or_insert(first);
+    }
     let mut found = Vec::new();
     for service in trace.system.services.iter().filter(|service| service.pid == 0) {
-        let program = file_name(&service.process);
-        let is_known = || known.values().flatten().any(|name| name.eq_ignore_ascii_case(&service.name));
-        if program.is_empty() || program.eq_ignore_ascii_case(SHARED_HOST) || is_known() {
-            continue;
-        }
-        let starts = trace.service_transitions.iter().filter(|row| {
-            row.kind == ServiceChange::Start && trace.text(row.service).eq_ignore_ascii_case(&service.name)
-        });
-        let Some(requested_ns) = starts.map(|row| row.start_ns).min() else { continue };
-        let mut processes =
-            trace.processes.iter().enumerate().filter(|(_, process)| has_image_name(trace, process, program));
-        if let (Some((row, process)), None) = (processes.next(), processes.next())
-            && process.start_ns.is_some_and(|start_ns| requested_ns <= start_ns)
+        let name = service.name.to_ascii_lowercase();
+        let program = file_name(&service.process).to_ascii_lowercase();
+        if let (Some(&requested_ns), Some(&Some((row, start_ns)))) = (requested_ns.get(&name), only.get(&program))
+            && program != SHARED_HOST
+            && requested_ns <= start_ns
+            && !known_names.contains(&name)
             && !known.contains_key(&row)
         {
             found.push((row, service.name.clone()));

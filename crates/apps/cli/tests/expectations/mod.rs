@@ -160,7 +160,7 @@ pub fn injected_ns(scenario: &Scenario, subject: &str) -> i64 {
         let drivers = kernel.boot_start.iter().chain(&kernel.system_start);
         drivers
             .filter(|driver| driver.name == name)
-            .map(|driver| driver.start.as_ns() + driver.enumerate.unwrap().as_ns())
+            .map(|driver| driver.start.as_ns() + driver.enumerate.map_or(0, |time| time.as_ns()))
             .sum()
     } else if let Some(name) = subject_after("suspend of ") {
         let devices = scenario.devices.iter().filter(|device| device.driver == name);
@@ -172,12 +172,8 @@ pub fn injected_ns(scenario: &Scenario, subject: &str) -> i64 {
         };
         main_work(scenario).map(wait_ns).sum()
     } else if let Some(name) = subject_after("calls of ") {
-        let dpc_ns = |work: &WorkStep| match work {
-            WorkStep::Dpc { time, driver } if driver == name => time.as_ns(),
-            _ => 0,
-        };
         let parallel_work = scenario.applications.iter().flat_map(|application| &application.background);
-        main_work(scenario).chain(parallel_work).map(dpc_ns).sum()
+        main_work(scenario).chain(parallel_work).map(|work| dpc_ns(work, name)).sum()
     } else if let Some(name) = subject_after("subscriber ") {
         let subscribers = scenario.logon.subscriber.iter();
         subscribers.filter(|subscriber| subscriber.name == name).map(|subscriber| subscriber.time.as_ns()).sum()
@@ -193,6 +189,15 @@ pub fn injected_ns(scenario: &Scenario, subject: &str) -> i64 {
     };
     assert!(sum > 0, "the scenario has no `{subject}`");
     sum
+}
+
+/// Returns the time in DPCs of a driver, in ns.
+fn dpc_ns(work: &WorkStep, name: &str) -> i64 {
+    match work {
+        WorkStep::Dpc { time, driver } if driver == name => time.as_ns(),
+        WorkStep::Repeat(count, steps) => i64::from(*count) * steps.iter().map(|step| dpc_ns(step, name)).sum::<i64>(),
+        _ => 0,
+    }
 }
 
 /// Returns the time that the scenario's disk needs for a request, in ns.
