@@ -138,6 +138,7 @@ rules! {
         application_unresponsive,
         console_program_slow,
         explicit_flush,
+        kernel_step_slow,
         page_file_cleared,
         reported_slow,
         script,

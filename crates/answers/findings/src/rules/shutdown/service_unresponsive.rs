@@ -42,8 +42,15 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 let limit_ns = limit_ns.unwrap_or(i64::MAX);
                 service.start_ns.saturating_add(limit_ns).min(facts.window().1)
             });
-            let title = match service.duration_ns {
-                Some(ns) => format!("service {} stopped after {}, when the shutdown no longer waited for it", service.name, time(ns)),
+            let waited_until_ns = facts.report.details.service_shutdown.end_ns;
+            let title = match service.end_ns.zip(service.duration_ns) {
+                // The service manager may have waited longer than the timeout.
+                Some((end_ns, ns)) if waited_until_ns.is_none_or(|waited_ns| end_ns <= waited_ns) => {
+                    format!("service {} took {} to stop, longer than its timeout", service.name, time(ns))
+                }
+                Some((_, ns)) => {
+                    format!("service {} stopped after {}, when the shutdown no longer waited for it", service.name, time(ns))
+                }
                 None => format!("service {} never stopped", service.name),
             };
             let mut finding = RuleFinding::new(
