@@ -41,8 +41,11 @@ impl Share {
                 let most = others.filter_map(|(_, node)| most_cpu_time(node, (start_ns, end_ns), processors));
                 let most = most.reduce(|a, b| a + b)?;
                 let others_ns = limit(sum(false).unwrap_or(0.0), rest_ns);
-                // Units that were asked long after the boot do not limit what they used in it.
-                (others_ns, if most / processors < rest_ns { limit(most, rest_ns).max(others_ns) } else { others_ns })
+                // If the recording ends soon after the boot, units used most of their time in it. Units that were asked
+                // long after it do not limit what they used.
+                let ends_soon = trace.duration_ns.saturating_sub(end_ns) as f64 <= length_ns;
+                let is_bound = ends_soon || most / processors < rest_ns;
+                (others_ns, if is_bound { limit(most, rest_ns).max(others_ns) } else { others_ns })
             }
         };
         Some(Self { length_ns, removed_ns, others_ns, others_max_ns })
