@@ -207,7 +207,7 @@ fn shows_provider_activity() {
 #[test]
 fn marks_modules_and_statistics_in_one_pass() {
     let folder = recording();
-    assert_eq!(lines(&folder, "mark"), ["TimeStamp, Delta, Text", "160, 0, \"ready\"", "170, 10, \"ready\""]);
+    assert_eq!(lines(&folder, "mark"), ["Mark Type, TimeStamp, Label", "Mark, 160, ready", "Mark, 170, ready"]);
     assert_eq!(lines(&folder, "marks -summary")[1], "2, 160, 170, \"ready\"");
     assert_eq!(
         lines(&folder, "image")[1],

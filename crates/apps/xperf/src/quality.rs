@@ -5,6 +5,16 @@ use onoff_trace::{StreamHeader, Trace};
 /// Names of the losses that count as time inversions.
 const INVERSIONS: [&str; 3] = ["time_inversion", "time_contradiction", "disordered_buffers"];
 
+/// The rest of the paragraph about lost events.
+const LOSS_WARNING: [&str; 6] = [
+    "This is usually caused by insufficient disk bandwidth for ETW logging.",
+    "Please try increasing the minimum and maximum number of buffers and/or",
+    "the buffer size.  Doubling these values would be a good first attempt.",
+    "Please note, though, that this action increases the amount of memory",
+    "reserved for ETW buffers, increasing memory pressure on your scenario.",
+    "See \"xperf -help start\" for the associated command line options.",
+];
+
 pub struct Quality {
     events_lost: u64,
     buffers_lost: u64,
@@ -24,6 +34,14 @@ impl Quality {
     /// Leaves out time inversions, which are known only after the rows are written.
     pub fn from_stream(header: &StreamHeader) -> Self {
         Self { events_lost: header.events_lost, buffers_lost: header.buffers_lost, inversions: 0 }
+    }
+
+    /// Returns xperf's paragraph about lost events, whose first line programs look for; `None` if none were lost.
+    pub fn loss_warning(&self) -> Option<String> {
+        let lines = LOSS_WARNING.map(|line| format!("\t\t{line}\n")).concat();
+        (self.events_lost > 0).then(|| {
+            format!("\t\t{} Events were lost in this trace.  Data may be unreliable.\n{lines}", self.events_lost)
+        })
     }
 
     /// Returns the reason to reject the recording; `None` if it is good enough.
@@ -67,6 +85,9 @@ mod tests {
     fn losses_and_time_inversions_need_their_option() {
         let quality = |events_lost, buffers_lost, inversions| Quality { events_lost, buffers_lost, inversions };
         assert_eq!(quality(0, 0, 0).refusal(false, false), None);
+        assert_eq!(quality(0, 1, 0).loss_warning(), None);
+        let warning = quality(1, 0, 0).loss_warning().unwrap();
+        assert!(warning.starts_with("\t\t1 Events were lost in this trace.  Data may be unreliable.\n"), "{warning}");
         let message = quality(2, 1, 0).refusal(false, true).unwrap();
         assert!(message.starts_with("the recorder lost 2 events and 1 buffer, so"), "{message}");
         assert_eq!(quality(2, 1, 0).refusal(true, false), None);

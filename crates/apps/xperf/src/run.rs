@@ -83,7 +83,14 @@ fn run_actions(
             PendingCall::new(call, output)
         })
         .collect();
-    let reject_bad_recording = |calls: &mut [PendingCall], quality: &Quality| {
+    let mut is_warned = false;
+    let mut reject_bad_recording = |calls: &mut [PendingCall], quality: &Quality| {
+        if let Some(warning) = quality.loss_warning()
+            && !std::mem::replace(&mut is_warned, true)
+        {
+            // Nothing to do if stderr is closed.
+            let _ = write!(io::stderr(), "{warning}");
+        }
         let Some(reason) = quality.refusal(line.tolerates_losses, line.tolerates_inversions) else { return };
         // Listeners that stream have already written their output.
         for call in calls.iter_mut().filter(|call| !call.accepts_losses && !call.is_done()) {

@@ -2,7 +2,7 @@
 
 use crate::layouts::stack::{write_butterfly, write_csv, write_xml};
 use onoff_sections::json::escape::write_indented;
-use onoff_usage::call_stacks::{StackFilter, count, tables};
+use onoff_usage::call_stacks::{StackFilter, butterfly, count, tables};
 use regex_lite::{Regex, RegexBuilder};
 
 use crate::action::{Action, Query};
@@ -13,8 +13,8 @@ use crate::ranges::resolve_scope;
 pub const ACTION: Action = Action {
     name: "stack",
     summary: "modules in call stacks, with callers and callees (HTML, CSV, JSON, XML)",
-    help:
-        "  -butterfly [n]    HTML page of modules with at least n hits, with their callers and callees [default; n: 1]
+    help: "  -butterfly [n]    HTML page of processes, modules, and functions with at least n hits, with their
+                    callers and callees [default; n: 1]
   -export FORMAT    csv, json or xml
   -pid ID…          only these processes
   -tid ID…          only these threads
@@ -22,9 +22,11 @@ pub const ACTION: Action = Action {
   -symbol RE        only stacks with a module that matches
   -event RE         only stacks of matching events: SampledProfile, CSwitch, ReadyThread
   -range T1 T2      only this range
-With -symbols before the action: functions instead of modules.",
+With -symbols before the action: names of functions. Exports count modules without it.",
     ..Action::with_parser(parse)
 };
+
+const NO_STACKS: &str = "no call stacks recorded; this needs stack walking for some event";
 
 #[derive(Clone, Copy)]
 enum OutputFormat {
@@ -65,12 +67,20 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
             module: matches_module.as_ref().map(|predicate| predicate as _),
             event: matches_event.as_ref().map(|predicate| predicate as _),
         };
-        let stacks = count(trace, range, &filter, functions);
-        if stacks.stacks == 0 && !is_empty {
-            return Err(usage("no call stacks match these processes, threads, modules and events"));
+        let check = |stacks: u64| match stacks {
+            0 if !is_empty => Err(usage("no call stacks match these processes, threads, modules and events")),
+            _ => Ok(()),
+        };
+        if let OutputFormat::Butterfly(min_hits) = format {
+            let stacks = butterfly(trace, range, &filter, functions);
+            check(stacks.stacks)?;
+            write_butterfly(&stacks, min_hits, out)?;
+            return no_data_if(is_empty, NO_STACKS);
         }
+        let stacks = count(trace, range, &filter, functions);
+        check(stacks.stacks)?;
         match format {
-            OutputFormat::Butterfly(min_hits) => write_butterfly(&stacks, min_hits, out)?,
+            OutputFormat::Butterfly(_) => {}
             OutputFormat::Csv => write_csv(&stacks, out)?,
             OutputFormat::Json => {
                 write_indented(&stacks, out)?;
@@ -78,7 +88,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
             }
             OutputFormat::Xml => write_xml(&stacks, out)?,
         }
-        no_data_if(is_empty, "no call stacks recorded; this needs stack walking for some event")
+        no_data_if(is_empty, NO_STACKS)
     }))
 }
 
@@ -98,7 +108,9 @@ fn export_format(words: &mut Words) -> Result<OutputFormat, Failure> {
 
 fn ids(words: &mut Words, option: &str) -> Result<Vec<u32>, Failure> {
     let texts = words.list(option, "an id")?;
-    let ids = texts.iter().map(|text| text.parse().map_err(|_| usage(format!("-{option}: invalid id '{text}'"))));
+    // Both `-pid 1 2` and `-pid "1,2"` are in use.
+    let texts = texts.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|text| !text.is_empty());
+    let ids = texts.map(|text| text.parse().map_err(|_| usage(format!("-{option}: invalid id '{text}'"))));
     ids.collect()
 }
 

@@ -72,7 +72,7 @@ pub struct SymbolColumns {
 pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write) -> io::Result<()> {
     let title = match (columns.image_id, columns.debug_id) {
         (true, false) => "TimeDateStamp,  ImageSize, OrigFileName",
-        (false, true) => "OrigFileName, CodeView Record",
+        (false, true) => "CodeView Record",
         _ => "TimeDateStamp,  ImageSize, OrigFileName, CodeView Record",
     };
     writeln!(out, "{title}")?;
@@ -92,7 +92,8 @@ pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write)
         let name = printable(&name);
         match (columns.image_id, columns.debug_id) {
             (true, false) => writeln!(out, "   {time_stamp:#010x}, {size:#010x}, \"{name}\"")?,
-            (false, true) => writeln!(out, "\"{name}\", \"{symbols}\"")?,
+            // Public readers expect the record at the start of the line.
+            (false, true) => writeln!(out, "\"{symbols}\"")?,
             _ => writeln!(out, "   {time_stamp:#010x}, {size:#010x}, \"{name}\", \"{symbols}\"")?,
         }
     }

@@ -8,20 +8,11 @@ use onoff_trace::{Milestone, Trace};
 use super::microseconds;
 use onoff_report::text::printable::printable;
 
-/// Writes each mark with the time since the previous mark.
+/// Writes a row for each mark, as public readers of xperf's list expect it.
 pub fn write(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, " TimeStamp,      Delta, Text")?;
-    let mut previous_ns = None;
+    writeln!(out, "Mark Type, TimeStamp, Label")?;
     for mark in marks {
-        let delta = previous_ns.map_or(0, |previous_ns| mark.time_ns.saturating_sub(previous_ns));
-        writeln!(
-            out,
-            "{:>10}, {:>10}, \"{}\"",
-            microseconds(Some(mark.time_ns)),
-            microseconds(Some(delta)),
-            printable(trace.text(mark.detail))
-        )?;
-        previous_ns = Some(mark.time_ns);
+        writeln!(out, "Mark, {}, {}", microseconds(Some(mark.time_ns)), printable(trace.text(mark.detail)))?;
     }
     Ok(())
 }

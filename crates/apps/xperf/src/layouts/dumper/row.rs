@@ -121,9 +121,7 @@ pub(super) fn push_generic_row(event: &DescribedEvent<'_>, style: &Style, line: 
     }
     for field in event.fields {
         push(", ", line);
-        if style.with_names {
-            push_formatted(line, format_args!("{} : ", printable(&field.name)));
-        }
+        let start = line.len();
         match &field.value {
             // A structure counts as a list with one element.
             FieldValue::Structure(fields) => {
@@ -132,6 +130,13 @@ pub(super) fn push_generic_row(event: &DescribedEvent<'_>, style: &Style, line: 
                 line.push(b']');
             }
             value => push_plain(value, Quotes::Always, line),
+        }
+        if style.with_names {
+            // A text is quoted together with its name.
+            let start = if line.get(start) == Some(&b'"') { start + 1 } else { start };
+            let value = line.split_off(start);
+            push_formatted(line, format_args!("{} : ", printable(&field.name)));
+            line.extend_from_slice(&value);
         }
     }
     push(style.ends.as_str(), line);
