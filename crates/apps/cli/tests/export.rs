@@ -176,6 +176,146 @@ fn firefox_profile_is_valid() {
 }
 
 #[test]
+fn chrome_file_has_the_tracks_of_the_perfetto_file() {
+    let file: Value = serde_json::from_slice(&export_bytes("chrome")).unwrap();
+    let events = file["traceEvents"].as_array().unwrap();
+    let of_kind = |kind: &'static str| events.iter().filter(move |event| event["ph"] == kind);
+    let threads: BTreeMap<(u64, u64), &str> = of_kind("M")
+        .filter(|event| event["name"] == "thread_name")
+        .map(|event| {
+            ((event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap()), event["args"]["name"].as_str().unwrap())
+        })
+        .collect();
+    let longest_us = |track: &str| {
+        let of_track = of_kind("X")
+            .filter(|event| threads[&(event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap())] == track);
+        of_track.map(|event| event["dur"].as_f64().unwrap()).fold(0.0, f64::max)
+    };
+    assert!((6.02e6..6.03e6).contains(&longest_us("SoundShaper")), "{}", longest_us("SoundShaper"));
+    assert!((3.18e6..3.19e6).contains(&longest_us("LegacyScan")), "{}", longest_us("LegacyScan"));
+    let phase = of_kind("X").find(|event| event["cat"] == "phase" && event["name"] == "WinLogonInit").unwrap();
+    assert!(phase["args"]["blamed on, s"]["SoundShaper"].as_f64().unwrap() > 6.0, "{phase}");
+    assert!(of_kind("X").chain(of_kind("i")).all(|event| event["ts"].as_f64().unwrap() >= 0.0));
+    assert!(of_kind("C").count() > 100);
+}
+
+#[test]
+fn pprof_file_adds_up_to_the_samples() {
+    let file = export_bytes("pprof");
+    let profile = fields(&file);
+    let messages = |tag: u64| {
+        profile.iter().filter_map(move |(number, field)| match field {
+            Field::Bytes(value) if *number == tag => Some(*value),
+            _ => None,
+        })
+    };
+    let texts: Vec<&str> = messages(6).map(|text| std::str::from_utf8(text).unwrap()).collect();
+    assert_eq!(texts[0], "");
+    let text_at = |index: Option<u64>| texts[usize::try_from(index.unwrap_or(0)).unwrap()];
+    let types: Vec<(&str, &str)> =
+        messages(1).map(fields).map(|row| (text_at(number(&row, 1)), text_at(number(&row, 2)))).collect();
+    assert_eq!(types, [("samples", "count"), ("cpu", "nanoseconds")]);
+    let functions: BTreeMap<u64, &str> =
+        messages(5).map(fields).map(|row| (number(&row, 1).unwrap(), text_at(number(&row, 2)))).collect();
+    let locations: Vec<u64> = messages(4).map(|location| number(&fields(location), 1).unwrap()).collect();
+    assert_eq!(locations, functions.keys().copied().collect::<Vec<_>>());
+    let (mut samples, mut cpu_ns) = (0, 0);
+    for sample in messages(2).map(fields) {
+        let mut values = bytes(&sample, 2).unwrap();
+        samples += varint(&mut values);
+        cpu_ns += varint(&mut values);
+        let mut stack = bytes(&sample, 1).unwrap();
+        while !stack.is_empty() {
+            assert!(functions.contains_key(&varint(&mut stack)));
+        }
+    }
+    let folder = Folder::boot("slow-boot.toml");
+    let csv = folder.answer("export boot.etl --format csv --tables samples -o tables");
+    assert!(csv.contains("samples.csv"), "{csv}");
+    let rows = std::fs::read_to_string(folder.path("tables/samples.csv")).unwrap();
+    let column = rows.lines().next().unwrap().split(',').position(|name| name == "tid").unwrap();
+    let is_idle = |row: &&str| row.split(',').nth(column) == Some("0");
+    let recorded = rows.lines().skip(1).filter(|row| !is_idle(row)).count() as u64;
+    assert_eq!(samples, recorded);
+    assert!(cpu_ns / samples > 900_000, "about 1 ms each: {cpu_ns} ns for {samples}");
+}
+
+#[test]
+fn spans_have_parents_times_and_blame() {
+    let file: Value = serde_json::from_slice(&export_bytes("otlp")).unwrap();
+    let spans = file["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
+    let time = |span: &Value, key: &str| span[key].as_str().unwrap().parse::<i64>().unwrap();
+    let ids: BTreeMap<&str, &Value> = spans.iter().map(|span| (span["spanId"].as_str().unwrap(), span)).collect();
+    assert_eq!(ids.len(), spans.len(), "every span has an id");
+    let (root, others) = spans.split_first().unwrap();
+    assert_eq!((root["name"].as_str(), root["parentSpanId"].as_str()), (Some("Boot"), Some("")));
+    for span in others {
+        let parent = ids[span["parentSpanId"].as_str().unwrap()];
+        assert!(time(parent, "startTimeUnixNano") <= time(span, "startTimeUnixNano"), "{span}");
+        assert!(time(span, "startTimeUnixNano") <= time(span, "endTimeUnixNano"), "{span}");
+    }
+    let attribute = |span: &'_ Value, key: &str| -> Value {
+        let attributes = span["attributes"].as_array().unwrap();
+        attributes.iter().find(|attribute| attribute["key"] == key).map(|found| found["value"].clone()).unwrap()
+    };
+    let phase = others.iter().find(|span| span["name"] == "WinLogonInit").unwrap();
+    let list = |key: &str| attribute(phase, key)["arrayValue"]["values"].as_array().unwrap().clone();
+    let (subjects, times) = (list("onoff.blame.subjects"), list("onoff.blame.ns"));
+    assert_eq!(subjects.len(), times.len());
+    assert_eq!(subjects[0]["stringValue"], "SoundShaper");
+    let length_ns = |span: &Value| time(span, "endTimeUnixNano") - time(span, "startTimeUnixNano");
+    let service =
+        others.iter().filter(|span| span["name"] == "SoundShaper").max_by_key(|span| length_ns(span)).unwrap();
+    assert_eq!(length_ns(service) / 10_000_000, 602);
+    assert_eq!(service["parentSpanId"], phase["spanId"]);
+    let finding = &root["events"][0];
+    assert!(finding["name"].as_str().unwrap().starts_with("boot/"), "{finding}");
+    // A second export replaces the first in whatever stores it.
+    assert_eq!(export_bytes("otlp"), export_bytes("otlp"));
+}
+
+#[test]
+fn metrics_are_the_numbers_of_the_summary() {
+    let folder = Folder::boot("slow-boot.toml");
+    folder.answer("export boot.etl --format openmetrics -o boot.prom");
+    let metrics = std::fs::read_to_string(folder.path("boot.prom")).unwrap();
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+    let value = |series: &str| -> f64 {
+        let line =
+            metrics.lines().find_map(|line| line.strip_prefix(series)).unwrap_or_else(|| panic!("{series}: {metrics}"));
+        line.trim().parse().unwrap()
+    };
+    let summary: Value = serde_json::from_str(&folder.answer("summary boot.etl --format json")).unwrap();
+    let row = &summary["rows"][0];
+    let seconds = |value: &Value| value.as_i64().unwrap() as f64 / 1e9;
+    let series =
+        format!("onoff_transition_duration_seconds{{transition=\"boot\",number=\"1\",variant={}}}", row["variant"]);
+    assert!((value(&series) - seconds(&row["duration_ns"])).abs() < 1e-6);
+    for phase in row["phases"].as_array().unwrap() {
+        let series =
+            format!("onoff_phase_duration_seconds{{transition=\"boot\",number=\"1\",phase={}}}", phase["phase"]);
+        assert!((value(&series) - seconds(&phase["duration_ns"])).abs() < 1e-6, "{phase}");
+    }
+    assert!(metrics.contains(
+        "onoff_blame_seconds{transition=\"boot\",number=\"1\",phase=\"WinLogonInit\",subject=\"SoundShaper\""
+    ));
+    assert!(value("onoff_recording_lost_events") == 0.0);
+}
+
+#[test]
+fn formats_refuse_what_the_recording_lacks() {
+    let folder = Folder::new();
+    folder.file("dmesg.txt", b"[    0.000000] Linux version 6.1.0\n[    1.000000] Run /sbin/init as init process\n");
+    let (code, message) = folder.failure("export dmesg.txt --format otlp -o out");
+    assert_eq!((code, message.contains("wall-clock time")), (2, true), "{message}");
+    let (code, message) = folder.failure("export dmesg.txt --format pprof -o out");
+    assert_eq!((code, message.contains("no CPU samples")), (2, true), "{message}");
+    assert!(!folder.path("out").exists());
+    let (code, message) = folder.failure("export dmesg.txt --format chrome --symbols . -o out");
+    assert_eq!((code, message.contains("--symbols")), (64, true), "{message}");
+}
+
+#[test]
 fn binary_output_needs_file() {
     let folder = Folder::boot("healthy-boot.toml");
     let error = folder.run("export boot.etl --format perfetto");

@@ -15,6 +15,14 @@ pub enum ExportFormat {
     Perfetto,
     /// Firefox Profiler: open it at profiler.firefox.com
     Firefox,
+    /// Chrome's Trace Event format: JSON for chrome://tracing and many other viewers
+    Chrome,
+    /// CPU samples for 'go tool pprof' and other readers of its profiles
+    Pprof,
+    /// OpenTelemetry spans as OTLP/JSON: transitions, phases, services, devices
+    Otlp,
+    /// OpenMetrics text, e.g. for the textfile collector of the Prometheus node exporter
+    Openmetrics,
     /// Tables as Parquet files, for DuckDB, Polars, pandas, Spark
     Parquet,
     /// Tables as Arrow files (Feather 2)
@@ -29,6 +37,8 @@ pub enum ExportFormat {
 Examples:
   onoff export boot.etl --format perfetto -o boot.perfetto-trace
   onoff export boot.etl --format firefox -o boot.json
+  onoff export boot.etl --format otlp -o boot.json
+  onoff export boot.etl --format openmetrics -o boot.prom
   onoff export boot.etl --format parquet -o boot-tables
   onoff export boot.etl --format csv --tables disk_ios,processes -o boot-tables
 
@@ -36,6 +46,10 @@ The Perfetto file has phases, findings, processors, disks, the critical path, de
 processes and the log as tracks, and ready-thread events as flows. The Firefox Profiler file has \
 samples with call stacks by thread, with function names if '--symbols' finds the PDB files, and \
 everything else as markers. Both viewers run in the browser and do not upload the file.
+
+The Chrome file has the same tracks as the Perfetto file. The pprof file has the samples only. OTLP has a trace for each \
+transition, with findings as events; send it to the path /v1/traces of a receiver. The metrics are those of the \
+summary, in seconds.
 
 Parquet, Arrow and CSV go into a new folder: one file per table, with rows in chronological \
 order, and recording.json, which describes the recording and its losses. Times are in nanoseconds from \

@@ -3,7 +3,7 @@
 use onoff_evidence::Scope;
 use onoff_export::{ExportError, ExportOptions, ExportedTable, Format, export};
 use onoff_lists::functions::{CodeTimes, TimeKind};
-use onoff_page::export::{firefox, perfetto};
+use onoff_page::export::{chrome, firefox, openmetrics, otlp, perfetto, pprof};
 use onoff_report::text::quantity::{count, size};
 use onoff_trace::Trace;
 use onoff_usage::functions::FunctionNames;
@@ -17,11 +17,11 @@ use crate::output::Destination;
 
 pub fn resolve(arguments: ExportArguments) -> Result<Invocation, Failure> {
     let ExportArguments { recording, format, tables, symbols, output } = arguments;
-    if symbols.symbols.is_some() && format != ExportFormat::Firefox {
-        return Err(Failure::usage("--symbols requires --format firefox"));
+    if symbols.symbols.is_some() && !matches!(format, ExportFormat::Firefox | ExportFormat::Pprof) {
+        return Err(Failure::usage("--symbols requires --format firefox or pprof"));
     }
-    let is_for_viewer = matches!(format, ExportFormat::Perfetto | ExportFormat::Firefox);
-    if is_for_viewer && tables.is_some() {
+    let has_tables = matches!(format, ExportFormat::Parquet | ExportFormat::Arrow | ExportFormat::Csv);
+    if !has_tables && tables.is_some() {
         return Err(Failure::usage("--tables requires --format parquet, arrow or csv"));
     }
     let destination = Destination { path: Some(output), ..Destination::default() };
@@ -38,6 +38,30 @@ pub fn resolve(arguments: ExportArguments) -> Result<Invocation, Failure> {
                 destination.write_bytes(|out| Ok(firefox::write(&loaded, &names, out)?))
             })
         }
+        ExportFormat::Chrome => Invocation::new(recording, destination, |recording, destination| {
+            let loaded = view::one_recording(&recording)?;
+            destination.write_bytes(|out| Ok(chrome::write(&loaded, out)?))
+        }),
+        ExportFormat::Pprof => {
+            let symbols = SymbolTask::resolve(symbols);
+            Invocation::new(recording, destination, |recording, destination| {
+                let loaded = view::one_recording(&recording)?;
+                let names = sampled_function_names(&loaded.trace, symbols);
+                destination.write_bytes(|out| match pprof::write(&loaded, &names, out)? {
+                    true => Ok(()),
+                    false => Err(Failure::no_data("no CPU samples in this recording")),
+                })
+            })
+        }
+        ExportFormat::Otlp => Invocation::new(recording, destination, |recording, destination| {
+            let loaded = view::one_recording(&recording)?;
+            destination
+                .write_bytes(|out| otlp::write(&loaded, out)?.map_err(|reason| Failure::no_data(reason.to_string())))
+        }),
+        ExportFormat::Openmetrics => Invocation::new(recording, destination, |recording, destination| {
+            let loaded = view::one_recording(&recording)?;
+            destination.write_bytes(|out| Ok(openmetrics::write(&loaded, out)?))
+        }),
         ExportFormat::Parquet | ExportFormat::Arrow | ExportFormat::Csv => {
             let options = ExportOptions { format: table_format(format), tables };
             Invocation::new(recording, destination, move |recording, destination| {
