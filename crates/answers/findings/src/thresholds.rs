@@ -29,8 +29,9 @@ pub const NOT_PENDED_NS: i64 = 700 * MS;
 /// Minimum initialization time of a slow boot-start driver. Chosen.
 pub const BOOT_DRIVER_NS: i64 = 500 * MS;
 
-/// Minimum time of a slow step of the kernel's shutdown. Chosen: a healthy computer takes a few tenths of a second.
-pub const KERNEL_STEP_NS: i64 = SECOND;
+/// Minimum time of a slow step of the kernel's shutdown. Chosen: a healthy computer takes a few tenths of a second,
+/// one with much unwritten data a second or more.
+pub const KERNEL_STEP_NS: i64 = 2 * SECOND;
 
 /// Normal maximum for the OS loader. The paper: "the OSLoader phase is generally less than 3 seconds long".
 pub const OS_LOADER_NS: i64 = 3 * SECOND;

@@ -68,12 +68,12 @@ fn cpu_time_matches_truth_in_microseconds() {
         assert!(actual.len() > 10, "{text}");
         for (pid, us) in actual {
             let expected = expected.get(&pid).copied().unwrap_or(0);
-            assert_eq!(us, (expected + 500) / 1_000, "{action}: process {pid}");
+            assert_eq!(us, expected / 1_000, "{action}: process {pid}");
         }
     }
     let text = folder.answer("xperf -i boot.etl -a cswitch -process");
     let idle = text.lines().find(|row| row.contains("Idle (   0)")).unwrap();
-    assert_eq!(microseconds(idle.split(',').next().unwrap()), (cpu_times_ns(&truth)[&0] + 500) / 1_000);
+    assert_eq!(microseconds(idle.split(',').next().unwrap()), cpu_times_ns(&truth)[&0] / 1_000);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn processes_have_published_fields() {
         .processes
         .iter()
         .map(|process| {
-            let us = |ns: Option<i64>| ns.map(|ns| (ns + 500) / 1_000);
+            let us = |ns: Option<i64>| ns.map(|ns| ns / 1_000);
             (i64::from(process.pid), us(process.start_ns), us(process.end_ns))
         })
         .collect();

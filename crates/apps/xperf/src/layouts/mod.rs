@@ -54,12 +54,12 @@ fn truncated_milliseconds(ns: Option<i64>) -> i64 {
     ns.map_or(-1, |ns| ns / 1_000_000)
 }
 
-/// Converts to microseconds, rounded; -1 if unknown or outside the recording.
+/// Converts to microseconds; -1 if unknown or outside the recording.
 fn microseconds(ns: Option<i64>) -> i64 {
-    ns.map_or(-1, |ns| rounded(ns, 1_000))
+    ns.map_or(-1, truncated_microseconds)
 }
 
-/// Converts to microseconds, truncated, as xperf does for times and durations in text.
+/// Converts to microseconds, truncated as xperf does, so that a time is the same in every action.
 fn truncated_microseconds(ns: i64) -> i64 {
     ns.div_euclid(1_000)
 }
@@ -89,6 +89,6 @@ mod tests {
         assert_eq!((truncated(checkpoint - start), truncated(end - checkpoint), truncated(end - start)), (47, 17, 65));
         assert_eq!(milliseconds(None), -1);
         assert_eq!(milliseconds(Some(-1_600_000)), -2);
-        assert_eq!(microseconds(Some(1_499)), 1);
+        assert_eq!(microseconds(Some(1_999)), 1);
     }
 }

@@ -7,7 +7,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A step of the kernel's shutdown that takes 1 s or more: the wait for processes, the notification of drivers, the
+    /// A step of the kernel's shutdown that takes 2 s or more: the wait for processes, the notification of drivers, the
     /// shutdown of the file systems, or the writing of the registry.
     ///
     /// # Why it costs time
