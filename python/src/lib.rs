@@ -4,7 +4,6 @@
 // Not `forbid`: PyO3's macros generate unsafe code.
 #![deny(unsafe_code)]
 
-mod documents;
 mod recording;
 
 use std::ffi::OsString;

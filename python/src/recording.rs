@@ -14,6 +14,7 @@ use onoff::report::text::causes::with_causes;
 use onoff::sections::json::document;
 use onoff::trace::arrow::ArrowTables;
 use onoff::trace::{DECLARATIONS, TableName, TableSet, Trace};
+use onoff_export::documents::all_documents;
 use onoff_export::{ExportError, ExportOptions, Format};
 use onoff_files::Options;
 use pyo3::exceptions::PyValueError;
@@ -21,7 +22,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 
-use crate::{NoAnswer, documents};
+use crate::NoAnswer;
 
 /// An open recording.
 #[pyclass(frozen, module = "onoff._onoff")]
@@ -68,7 +69,7 @@ impl Recording {
     /// Returns a JSON object with the available documents of `onoff info`, `boot`, `shutdown`, `suspend`, `netboot`,
     /// `diagnose` and `why`, and with the transitions under `rows`. Reads the recording only once.
     fn documents(&self, py: Python<'_>, name: &str) -> PyResult<Vec<u8>> {
-        py.detach(|| documents::all_documents(&self.session, name)).map_err(|error| unreadable(&error))
+        py.detach(|| all_documents(&self.session, name)).map_err(|error| unreadable(&error))
     }
 
     /// Returns a table by name; `durations` returns times as durations.

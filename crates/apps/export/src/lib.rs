@@ -1,4 +1,5 @@
-//! Exports the tables of a recording as files: Parquet, Arrow and CSV.
+//! Exports the tables of a recording as files (Parquet, Arrow and CSV), and what is known about many recordings as
+//! Parquet tables ([`summary_tables`]).
 //!
 //! ```
 //! use onoff::Session;
@@ -25,8 +26,12 @@
 #![forbid(unsafe_code)]
 mod arrow_file;
 mod comma_separated;
+pub mod documents;
 mod ordered_batches;
 mod parquet_file;
+mod recording_identity;
+mod summary_rows;
+pub mod summary_tables;
 mod time_order;
 
 use std::fs::File;

@@ -2,10 +2,23 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use super::OutputArguments;
-use super::table::TableFormat;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SummaryFormat {
+    /// For people: a table, then what was not read
+    Text,
+    /// For programs; names are documented and stable
+    Json,
+    /// For a spreadsheet: one header line with the JSON names, numbers without units
+    Csv,
+    /// A picture: a bar per transition
+    Svg,
+    /// The text as an HTML page without scripts, to mail or print
+    Html,
+    /// Tables as Parquet files, for DuckDB, Polars, pandas, Spark
+    Parquet,
+}
 
 /// Summarize many recordings: one row per boot, shutdown, sleep and network boot
 #[derive(Debug, Args)]
@@ -17,14 +30,16 @@ Examples:
   onoff summary recordings/ --format csv -o boots.csv
   onoff summary recordings/ --format svg -o boots.svg   a bar per transition
   onoff summary winevt/Logs      a row per boot in event logs of Windows
+  onoff summary recordings/ --format parquet -o tables   everything, as tables
 
 Each row shows the kind of transition, its duration, its longest phase, and what to fix first. \
 An unreadable recording becomes a row with the error; the exit code is then 1. Event logs have a \
 row for each boot of which Windows wrote an account; unreadable logs are named below the table.
 
-For fleets, the onoff command of the Python package (pip install 'onoff-perf[fleet]') also \
-accepts '--format parquet' or 'delta' with '-o DIR'. It writes tables of transitions, phases, \
-services, findings and more, and reads each recording only once.")]
+Parquet goes into a new folder, with a table in each subfolder: recordings, transitions, phases, \
+account, services, devices, findings, losses and versions. To add new recordings to the folder \
+each night, or for Delta tables, use the onoff command of the Python package \
+(pip install 'onoff-perf[fleet]').")]
 pub struct SummaryArguments {
     /// Recordings, or folders of recordings. Logs recorded together count as one recording, as do the parts of a Linux
     /// recording in one folder
@@ -46,8 +61,9 @@ pub struct SummaryArguments {
 
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: TableFormat,
+    pub format: SummaryFormat,
 
-    #[command(flatten)]
-    pub output: OutputArguments,
+    /// Write to a file; for Parquet, the folder to create
+    #[arg(short, long, value_name = "FILE|DIR")]
+    pub output: Option<PathBuf>,
 }

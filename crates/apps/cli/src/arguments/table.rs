@@ -10,14 +10,14 @@ pub enum TableFormat {
     Json,
     /// For a spreadsheet: one header line with the JSON names, numbers without units
     Csv,
-    /// A picture: a bar per transition for 'onoff summary'; a flame graph for 'onoff cpu', 'disk' and 'hardfaults'
+    /// A picture: a flame graph for 'onoff cpu', 'disk' and 'hardfaults'
     Svg,
     /// Folded call stacks with their time, one per line, for flame graph tools; 'onoff cpu', 'disk' and 'hardfaults'
     /// only
     Folded,
     /// A file for speedscope; 'onoff cpu', 'disk' and 'hardfaults' only
     Speedscope,
-    /// The text as an HTML page without scripts, to mail or print; lists and 'onoff summary' only
+    /// The text as an HTML page without scripts, to mail or print; lists only
     Html,
 }
 

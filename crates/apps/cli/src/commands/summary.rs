@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use onoff::summarize_all;
 use onoff_compare::summary::Summary;
+use onoff_export::summary_tables::{WrittenSummaries, write_summaries};
 use onoff_files::volume::Volume;
 use onoff_report::svg;
 use onoff_sections::json;
@@ -11,8 +12,7 @@ use onoff_sections::lists::write_on;
 use onoff_sections::report_writer::{HtmlWriter, TextWriter};
 use onoff_sections::table::{RowSelection, TableReport, sort_and_truncate, write_csv};
 
-use crate::arguments::summary::SummaryArguments;
-use crate::arguments::table::TableFormat;
+use crate::arguments::summary::{SummaryArguments, SummaryFormat};
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
@@ -20,20 +20,48 @@ use crate::progress::ProgressLine;
 
 pub fn resolve(arguments: SummaryArguments) -> Result<Invocation, Failure> {
     let SummaryArguments { paths, sort, reverse, top, format, output } = arguments;
-    if matches!(format, TableFormat::Folded | TableFormat::Speedscope) {
-        return Err(Failure::usage("--format: a summary has no call stacks; use 'onoff cpu', 'disk' or 'hardfaults'"));
+    if format == SummaryFormat::Parquet && (sort.is_some() || reverse || top > 0) {
+        return Err(Failure::usage("--format parquet writes all rows: omit --sort, --reverse and --top"));
     }
     let selection = RowSelection { sort, reverse, top: (top > 0).then_some(top) };
-    let invocation = Invocation::new(Recording::from_files(paths), output, move |recording, destination| {
-        run(&recording, &selection, format, destination)
-    });
-    Ok(invocation.text_if(format == TableFormat::Text))
+    let destination = Destination { path: output, ..Destination::default() };
+    let invocation =
+        Invocation::new(Recording::from_files(paths), destination, move |recording, destination| match format {
+            SummaryFormat::Parquet => write_tables(&recording, destination),
+            format => run(&recording, &selection, format, destination),
+        });
+    Ok(invocation.text_if(format == SummaryFormat::Text))
+}
+
+/// Writes Parquet tables to a new folder.
+fn write_tables(recording: &Recording, destination: &Destination) -> Result<(), Failure> {
+    let Some(folder) = &destination.path else { return Err(Failure::usage("name a folder with --output")) };
+    let search = onoff_files::find_recordings(&recording.files)?;
+    let other_files = search.other_files;
+    let recordings = search.into_all_paths();
+    let progress = ProgressLine::recordings(recordings.len());
+    let written = write_summaries(&recordings, &recording.options, folder, &|| progress.increment());
+    drop(progress);
+    let written = written.map_err(|error| Failure::cannot_write(folder, error))?;
+    let WrittenSummaries { recordings, copies, unreadable, answered } = written;
+    Destination { path: None, ..destination.clone() }.write(|out| {
+        let notes = [(copies, "copies of others"), (unreadable, "could not be read")];
+        let notes = notes.iter().filter(|(count, _)| *count > 0).map(|(count, note)| format!(", {count} {note}"));
+        let notes: String = notes.collect();
+        writeln!(out, "{}: {recordings} recordings{notes}; {other_files} other files", folder.display())?;
+        Ok(())
+    })?;
+    match (unreadable, answered) {
+        (0, 0) => Err(Failure::Reported(2)),
+        (0, _) => Ok(()),
+        _ => Err(Failure::Reported(1)),
+    }
 }
 
 fn run(
     recording: &Recording,
     selection: &RowSelection,
-    format: TableFormat,
+    format: SummaryFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
     let search = onoff_files::find_recordings(&recording.files)?;
@@ -50,12 +78,12 @@ fn run(
     }
     destination.write(|out| {
         match format {
-            TableFormat::Text => write_on(&summary, omitted, &mut TextWriter(out))?,
-            TableFormat::Html => HtmlWriter::write("Summary", out, |writer| write_on(&summary, omitted, writer))?,
-            TableFormat::Json => json::document::write(&[], &summary, out)?,
-            // Folded and Speedscope were rejected earlier.
-            TableFormat::Csv | TableFormat::Folded | TableFormat::Speedscope => write_csv(&summary, out)?,
-            TableFormat::Svg => svg::summary::write(&summary, out)?,
+            SummaryFormat::Text => write_on(&summary, omitted, &mut TextWriter(out))?,
+            SummaryFormat::Html => HtmlWriter::write("Summary", out, |writer| write_on(&summary, omitted, writer))?,
+            SummaryFormat::Json => json::document::write(&[], &summary, out)?,
+            // Parquet tables go to a folder.
+            SummaryFormat::Csv | SummaryFormat::Parquet => write_csv(&summary, out)?,
+            SummaryFormat::Svg => svg::summary::write(&summary, out)?,
         }
         Ok(())
     })?;

@@ -15,8 +15,13 @@ use onoff::sources::{Error, RecordingKind};
 use onoff::trace::{TableName, TableSet};
 use onoff::{QueryError, Session, run_tables};
 
-/// Returns the documents as a JSON object.
-pub(crate) fn all_documents(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
+/// Returns a JSON object with the available documents of `onoff info`, `boot`, `shutdown`, `suspend`, `netboot`,
+/// `diagnose` and `why`, with the transitions under `rows`, which refer to the recording as `name`, and with the file
+/// versions of modules.
+///
+/// # Errors
+/// The recording is unreadable.
+pub fn all_documents(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
     let mut out = Documents { bytes: vec![b'{'], is_first: true };
     out.add("rows", |bytes| Ok(serde_json::to_writer(bytes, &session.summary_rows(name)?)?))?;
     if session.kind() == RecordingKind::NetworkCapture {
