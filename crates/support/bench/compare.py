@@ -14,6 +14,7 @@ import lzma
 import os
 import pathlib
 import platform
+import re
 import shutil
 import signal
 import struct
@@ -165,7 +166,7 @@ class Table:
 
     def markdown(self):
         lines = [
-            f"### `{self.path.name}`, {self.bytes / MIB:.1f} MiB{self.note}",
+            f"## `{self.path.name}`, {self.bytes / MIB:.1f} MiB{self.note}",
             "",
             "| | events | s | CPU s | events/s | MiB/s | MiB/CPU s | peak MiB |",
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -194,9 +195,9 @@ def measure_onoff(table, runs):
     file = table.path
     table.add("`cat FILE > /dev/null`", measured(["cat", file], runs))
     for what, arguments, environment in (
-        ("onoff's library, every header", ["headers"], {}),
-        ("onoff library, all events into tables", ["decode"], {}),
-        ("onoff library, all events into tables, 1 thread", ["decode"], {"RAYON_NUM_THREADS": "1"}),
+        ("onoff, every header", ["headers"], {}),
+        ("onoff, every event into tables", ["decode"], {}),
+        ("onoff, every event into tables, 1 thread", ["decode"], {"RAYON_NUM_THREADS": "1"}),
     ):
         result = measured([bench, *arguments, file], runs, **environment)
         table.add(what, result, (result.get("json") or {}).get("events"))
@@ -206,7 +207,7 @@ def measure_program(table, runs, events):
     """The program, including startup and output: the boot report, and all events as JSON."""
     program = TARGET / "release/onoff"
     if "boot" in table.path.name:
-        table.add("the program, `onoff boot FILE`", measured([program, "boot", table.path], runs))
+        table.add("`onoff boot FILE`", measured([program, "boot", table.path], runs))
     written = measured([program, "events", table.path, "--format", "json", "-o", "/dev/null"], runs)
     table.add("`onoff events FILE --format json`: all events with fields, written", written, events)
 
@@ -215,7 +216,7 @@ def measure_readers(table, seconds_allowed):
     python = TARGET / "readers/bin/python"
     for reader in ("dissect.etl", "etl-parser"):
         for depth, what in (("headers", "every header"), ("fields", "every field it knows")):
-            result = measured([python, ROOT / "bench/readers.py", reader, depth, table.path], 1, seconds_allowed)
+            result = measured([python, pathlib.Path(__file__).with_name("readers.py"), reader, depth, table.path], 1, seconds_allowed)
             answer = result.get("json") or {}
             if answer.get("events"):
                 note = f" ({answer['decoded']:,} decoded)" if depth == "fields" else ""
@@ -229,8 +230,8 @@ def measure_readers(table, seconds_allowed):
 def ratios(ours, theirs):
     """Ratio of the events per second of onoff (`ours`) to each public reader (`theirs`)."""
     of_ours = {
-        "header": ours.rates("onoff's library, every header"),
-        "field": ours.rates("onoff library, all events into tables"),
+        "header": ours.rates("onoff, every header"),
+        "field": ours.rates("onoff, every event into tables"),
         "written": ours.rates("`onoff events FILE --format json`: all events with fields, written"),
     }
     for name, result, _ in theirs.rows:
@@ -243,6 +244,35 @@ def ratios(ours, theirs):
                 )
                 times = f"{clock:,.0f} times in wall time, {cpu:,.0f} times in CPU time"
                 yield f"- {what} against {name.split(' (')[0]}: {times}"
+
+
+BOOK = ROOT / "docs/src/reference/measured.md"
+README = ROOT / "README.md"
+
+
+def write_book(tables):
+    """Replaces the tables of the book, and the figure of the README by the book's."""
+    book = BOOK.read_text()
+    for table in tables:
+        heading, _, rows = table.markdown().partition("\n\n")
+        # A table ends at the first empty line.
+        section = re.compile(re.escape(heading) + r"\n\n\|.*?(?=\n\n|\Z)", re.DOTALL)
+        if not section.search(book):
+            say(f"{BOOK.name} has no section '{heading}'")
+            continue
+        book = section.sub(lambda _: f"{heading}\n\n{rows}", book)
+    BOOK.write_text(book)
+    README.write_text(re.sub(FIGURE, lambda match: f"{match[1]}{boot_seconds(book):.2f} s", README.read_text()))
+
+
+FIGURE = r"(20 million events \(1 GiB\) took )[\d.]+ s"
+"""The time of `onoff boot` of the simulated boot of 1 GiB in the README. A test compares it with the book."""
+
+
+def boot_seconds(book):
+    section = book.split("## `boot-1GiB.etl`")[1]
+    row = re.search(r"^\| `onoff boot FILE` \|[^|]*\| *([\d.]+) *\|", section, re.MULTILINE)
+    return float(row[1])
 
 
 def processor():
@@ -260,6 +290,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3, help="runs of onoff and cat; the fastest counts")
     parser.add_argument("--big", type=pathlib.Path, help="a large recording to use instead of a simulated one")
     parser.add_argument("--skip-readers", action="store_true", help="measure only onoff and cat")
+    parser.add_argument("--write", action="store_true", help="write the tables into the book, and the figure into the README")
     parser.add_argument("--seconds-allowed", type=int, default=900, help="time limit for one run of a public reader")
     options = parser.parse_args()
     KEPT.mkdir(parents=True, exist_ok=True)
@@ -289,6 +320,8 @@ def main():
                 if lines:
                     print(f"\nEvents per second of {what}, relative to each reader:\n\n" + "\n".join(lines))
         sys.stdout.flush()
+    if options.write:
+        write_book(tables)
 
 
 if __name__ == "__main__":

@@ -222,3 +222,25 @@ fn completions_and_man_pages_cover_all_verbs() {
         assert!(page.contains(".TH onoff"), "{page}");
     }
 }
+
+#[test]
+fn short_help_has_the_defaults_of_the_long_help() {
+    let folder = Folder::new();
+    let defaults = |help: &str| -> Vec<String> {
+        let help = folder.answer(help);
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        let starts = help.split("[default: ").skip(1);
+        // The short help omits remarks on a default.
+        starts.map(|rest| rest.split([']', ';']).next().unwrap().to_owned()).collect()
+    };
+    let overview = folder.answer("--help");
+    let verbs = overview.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    let verbs = verbs.filter(|verb| folder.run(&format!("{verb} -h")).status.success() && *verb != "xperf");
+    let mut compared = 0;
+    for verb in verbs {
+        let short = defaults(&format!("{verb} -h"));
+        assert_eq!(short, defaults(&format!("{verb} --help")), "onoff {verb} -h");
+        compared += short.len();
+    }
+    assert!(compared > 60, "{compared} defaults");
+}

@@ -27,3 +27,15 @@ fn readme_matches_output() {
     }
     assert!(compared > 10, "the README shows {compared} lines");
 }
+
+/// `crates/support/bench/compare.py --write` writes both.
+#[test]
+fn readme_has_the_measured_time() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let book = std::fs::read_to_string(root.join("docs/src/reference/measured.md")).unwrap();
+    let section = book.split("## `boot-1GiB.etl`").nth(1).unwrap();
+    let row = section.lines().find(|line| line.starts_with("| `onoff boot FILE` |")).unwrap();
+    let seconds: f64 = row.split('|').nth(3).unwrap().trim().parse().unwrap();
+    assert!(readme.contains(&format!("20 million events (1 GiB) took {seconds:.2} s ")), "the book has {seconds:.2} s");
+}

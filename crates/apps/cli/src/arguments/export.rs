@@ -40,7 +40,7 @@ Examples:
   onoff export boot.etl --format otlp -o boot.json
   onoff export boot.etl --format openmetrics -o boot.prom
   onoff export boot.etl --format parquet -o boot-tables
-  onoff export boot.etl --format csv --tables disk_ios,processes -o boot-tables
+  onoff export boot.etl --format csv --tables disk_ios,processes -o boot-csv
 
 The Perfetto file has phases, findings, processors, disks, the critical path, devices, services, \
 processes and the log as tracks, and ready-thread events as flows. The Firefox Profiler file has \

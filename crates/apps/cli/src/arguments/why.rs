@@ -29,7 +29,7 @@ Examples:
   onoff why boot.etl --phase WinLogonInit
   onoff why boot.etl --phase             the longest phase
   onoff why boot.etl --service Spooler   what the service start waited for
-  onoff why sleep.etl --device 'ROOT\\MSPIWDDEV\\*'
+  onoff why sleep.etl --device 'PCI\\VEN_8086&DEV_24FD\\*'
   onoff why boot.etl --process winlogon.exe --min 500 --top 3
   onoff why boot.etl --thread 604 --at 12.5s   the wait at that time
   onoff why boot.etl --service Spooler --symbols 'C:\\build;srv*C:\\symbols'
