@@ -6,11 +6,13 @@ Data flows in one direction through the layers. An import in the other direction
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ARCHITECTURE = ROOT / "docs/architecture.md"
+SECURITY = ROOT / "SECURITY.md"
 
 # Bottom layer first: a crate imports only from its own layer or below.
 LAYERS = ["formats", "model", "answers", "output", "apps"]
@@ -79,6 +81,16 @@ def documentation_faults(folders):
             yield f"docs/architecture.md does not describe `{name}` in exactly one row"
 
 
+def unsafe_faults():
+    """SECURITY.md names every file with unsafe code, and no other."""
+    sources = [path for folder in ["crates", "python/src", "fuzz/fuzz_targets"] for path in (ROOT / folder).rglob("*.rs")]
+    code = re.compile(r"^[^/\n]*\bunsafe\b *(\{|fn\b|impl\b|extern\b|\()|^ *// Not `forbid`", re.MULTILINE)
+    unsafe = {str(path.relative_to(ROOT)) for path in sources if code.search(path.read_text(encoding="utf-8"))}
+    named = set(re.findall(r"`([\w/-]+/src/[\w/]+\.rs)`", SECURITY.read_text(encoding="utf-8")))
+    for path in sorted(unsafe ^ named):
+        yield f"{path}: {'has unsafe code, but SECURITY.md does not name it' if path in unsafe else 'SECURITY.md names it, but it has no unsafe code'}"
+
+
 def main():
     packages = metadata()["packages"]
     folders = crates()
@@ -87,7 +99,7 @@ def main():
     for package in packages:
         layer_and_name[package["name"]] = by_folder[pathlib.Path(package["manifest_path"]).parent].split("/")
     unknown = [f"{place}: unknown layer" for place in folders if place.split("/")[0] not in [*LAYERS, "support"]]
-    faults = [*unknown, *import_faults(packages, layer_and_name), *size_faults(folders), *documentation_faults(folders)]
+    faults = [*unknown, *import_faults(packages, layer_and_name), *size_faults(folders), *documentation_faults(folders), *unsafe_faults()]
     for fault in faults:
         print(f"check_house: {fault}", file=sys.stderr)
     if not faults:

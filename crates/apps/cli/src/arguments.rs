@@ -84,6 +84,20 @@ Recordings may be compressed (.xz, .gz, .zst, .zip); '-' reads standard input. \
 'onoff VERB --help' shows examples. To make a recording on Windows or Linux, see \
 'onoff record --help' and docs/src/how-to/record.md in the source.";
 
+/// What this build has; only one part is optional.
+const BUILT_IN: &str = if cfg!(feature = "download") {
+    "Built with Parquet, Arrow, MCP and the download of symbols."
+} else {
+    "Built with Parquet, Arrow and MCP, without the download of symbols (feature 'download')."
+};
+
+const ENVIRONMENT: &str = "\
+Environment variables:
+  ONOFF_CACHE      folder for large unpacked files, or 'off' (docs/src/how-to/read.md)
+  ONOFF_COLOR      auto, always or never
+  ONOFF_OFFLINE    no download of symbols
+  NO_COLOR         no color";
+
 /// Shows where the time goes when a computer boots, shuts down, sleeps or wakes
 #[derive(Debug, Parser)]
 #[command(
@@ -102,7 +116,11 @@ Recordings may be compressed (.xz, .gz, .zst, .zip); '-' reads standard input. \
     before_help = verbs::page(),
     after_help = format!("{EXAMPLES}
 
-{EXIT_CODES}")
+{EXIT_CODES}
+
+{ENVIRONMENT}
+
+{BUILT_IN}")
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -135,10 +153,16 @@ pub fn command() -> clap::Command {
     Arguments::command().mut_subcommands(shorten_help)
 }
 
-/// Returns the text up to the first colon, semicolon, full stop or bracket.
+/// Returns the text up to the first colon, semicolon, full stop or bracket, and the default.
 fn first_clause(help: &str) -> String {
-    let end = [": ", "; ", ". ", " ["].iter().filter_map(|mark| help.find(mark)).min();
-    end.and_then(|end| help.get(..end)).unwrap_or(help).to_owned()
+    const DEFAULT: &str = " [default: ";
+    let clause = |text: &str, marks: &[&str]| {
+        let end = marks.iter().filter_map(|mark| text.find(mark)).min();
+        end.and_then(|end| text.get(..end)).unwrap_or(text).to_owned()
+    };
+    let first = clause(help, &[": ", "; ", ". ", " ["]);
+    let default = help.split_once(DEFAULT).map(|(_, rest)| clause(rest, &["; ", "]"]));
+    default.map_or_else(|| first.clone(), |default| format!("{first}{DEFAULT}{default}]"))
 }
 
 fn with_exit_codes(examples: &str) -> String {

@@ -22,6 +22,12 @@ use arguments::{Arguments, Command};
 use failure::Failure;
 use invocation::Invocation;
 
+/// Removes unfinished output and cache files. Call it only before the process ends.
+pub fn remove_unfinished() {
+    onoff_sink::remove_unfinished();
+    onoff_files::remove_unfinished();
+}
+
 /// Exit code for invalid arguments (`EX_USAGE` in sysexits.h); distinct from every code that reports a result.
 const USAGE_ERROR: u8 = 64;
 
@@ -32,7 +38,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let parsed = match parse(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
-            let print_result = error.print();
+            let is_for_stdout = !error.use_stderr();
+            let print_result = if is_for_stdout { onoff_sink::check_stdout() } else { Ok(()) };
+            let print_result = print_result.and_then(|()| error.print());
             return match (error.use_stderr(), print_result) {
                 // If stderr is closed, the exit code alone reports the error.
                 (true, _) => USAGE_ERROR,

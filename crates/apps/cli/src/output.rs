@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 use onoff_report::text::layout::{self, Width};
-use onoff_sink::OutputFile;
+use onoff_sink::{OutputFile, check_stdout};
 
 use crate::arguments::display::{Color, DisplayArguments};
 use crate::failure::Failure;
@@ -113,6 +113,7 @@ impl Destination {
                 Ok(())
             }
             None => {
+                check_stdout()?;
                 let stdout = io::stdout();
                 let choice = match self.display.color {
                     _ if self.display.is_unstyled => ColorChoice::AlwaysAnsi,

@@ -118,6 +118,8 @@ fn help_and_version_succeed() {
         let examples = if verb.is_empty() { "Getting started:" } else { "Examples:" };
         assert!(help.contains(examples) && help.contains("Exit codes:"), "{verb}: {help}");
     }
+    // All builds write these formats.
+    assert!(folder.answer("--help").contains("Built with Parquet, Arrow, MCP and the download of symbols."));
     assert_eq!(folder.answer("--version"), concat!("onoff ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 

@@ -13,6 +13,7 @@ mod dump_totals;
 mod exit_codes;
 mod expectations;
 mod export;
+mod faults;
 mod firmware;
 mod first_use;
 mod formats;

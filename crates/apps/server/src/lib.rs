@@ -2,6 +2,8 @@
 //!
 //! To reject requests from other pages and DNS rebinding, every request must name this server in `Host`, carry the
 //! token as the first element of its path, and have no foreign `Origin`.
+//!
+//! Other programs on the computer can connect without the token, so connections are limited in number and time.
 
 #![forbid(unsafe_code)]
 
@@ -9,24 +11,50 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use onoff_page::build::LoadedRecording;
 use onoff_page::queries::{self, QueryError};
 
 /// Maximum number of queries that are answered at the same time.
 const MAX_CONCURRENT_QUERIES: usize = 16;
+/// Maximum number of connections. A browser opens six; most systems allow 256 files or more.
+const MAX_CONNECTIONS: usize = 64;
+
+/// Time limits of a connection.
+#[derive(Clone, Copy, Debug)]
+struct TimeLimits {
+    /// For the header of a request, and between two requests.
+    header: Duration,
+    /// Until the last request of a connection begins. The browser connects again.
+    connection: Duration,
+    /// For the last request of a connection: queries on large recordings take long.
+    last_request: Duration,
+}
+
+impl Default for TimeLimits {
+    fn default() -> Self {
+        Self {
+            header: Duration::from_secs(10),
+            connection: Duration::from_secs(60),
+            last_request: Duration::from_secs(600),
+        }
+    }
+}
 
 /// A server bound to a port.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     site: Arc<Site>,
+    limits: TimeLimits,
 }
 
 /// The served content and the access token.
@@ -46,7 +74,8 @@ impl Server {
     pub fn bind(port: u16, token: String, html: String, recordings: Vec<LoadedRecording>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
-        Ok(Self { listener, site: Arc::new(Site { address, token, html, recordings }) })
+        let site = Arc::new(Site { address, token, html, recordings });
+        Ok(Self { listener, site, limits: TimeLimits::default() })
     }
 
     /// Returns the URL of the page, including the token.
@@ -58,7 +87,7 @@ impl Server {
     /// Serves requests until the process ends.
     ///
     /// # Errors
-    /// Accepting a connection fails.
+    /// The system provides no event queue.
     pub fn run(self) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .max_blocking_threads(MAX_CONCURRENT_QUERIES)
@@ -66,26 +95,51 @@ impl Server {
             .build()?;
         self.listener.set_nonblocking(true)?;
         runtime.block_on(async move {
+            /// Time until the server tries again if there are too many connections or open files.
+            const PAUSE: Duration = Duration::from_millis(20);
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            let connections = Arc::new(AtomicUsize::new(0));
             loop {
-                let (stream, _) = listener.accept().await?;
-                let site = Arc::clone(&self.site);
+                if connections.load(Ordering::Relaxed) >= MAX_CONNECTIONS {
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+                // A failure concerns one connection, or passes when others are closed.
+                let Ok((stream, _)) = listener.accept().await else {
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                };
+                connections.fetch_add(1, Ordering::Relaxed);
+                let (site, connections) = (Arc::clone(&self.site), Arc::clone(&connections));
                 tokio::spawn(async move {
-                    let service = service_fn(move |request: Request<Incoming>| {
-                        let site = Arc::clone(&site);
-                        async move {
-                            // A query can take seconds; others are answered meanwhile.
-                            let response = tokio::task::spawn_blocking(move || site.respond(&request)).await;
-                            Ok::<_, Infallible>(response.unwrap_or_else(|_| error(StatusCode::INTERNAL_SERVER_ERROR)))
-                        }
-                    });
-                    // Ignore errors: the browser may close the connection at any time.
-                    let _ = hyper::server::conn::http1::Builder::new()
-                        .serve_connection(TokioIo::new(stream), service)
-                        .await;
+                    serve_connection(stream, site, self.limits).await;
+                    connections.fetch_sub(1, Ordering::Relaxed);
                 });
             }
         })
+    }
+}
+
+/// Answers the requests of one connection.
+async fn serve_connection(stream: tokio::net::TcpStream, site: Arc<Site>, limits: TimeLimits) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let site = Arc::clone(&site);
+        async move {
+            // A query can take seconds; others are answered meanwhile.
+            let response = tokio::task::spawn_blocking(move || site.respond(&request)).await;
+            Ok::<_, Infallible>(response.unwrap_or_else(|_| error(StatusCode::INTERNAL_SERVER_ERROR)))
+        }
+    });
+    let mut connection = std::pin::pin!(
+        hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    // Ignore errors: the browser may close the connection at any time.
+    if tokio::time::timeout(limits.connection, connection.as_mut()).await.is_err() {
+        connection.as_mut().graceful_shutdown();
+        let _ = tokio::time::timeout(limits.last_request, connection).await;
     }
 }
 
@@ -225,6 +279,35 @@ mod tests {
         assert!(read(ask("steps?from=0&to=1")).starts_with("HTTP/1.1 200"));
         finish.send(()).unwrap();
         assert!(read(slow).starts_with("HTTP/1.1 200"));
+    }
+
+    #[test]
+    fn idle_connections_are_closed_and_do_not_stop_the_server() {
+        use std::io::{Read, Write};
+        use std::net::TcpStream;
+
+        let mut server = Server::bind(0, TOKEN.to_owned(), "<p>page".to_owned(), Vec::new()).unwrap();
+        let short = Duration::from_millis(400);
+        server.limits = TimeLimits { header: short, connection: 3 * short, last_request: short };
+        let address = server.site.address;
+        std::thread::spawn(|| server.run());
+        // More than the limit: the others wait in the queue of the system.
+        let mut idle: Vec<TcpStream> =
+            (0..MAX_CONNECTIONS + 20).map(|_| TcpStream::connect(address).unwrap()).collect();
+        // A header that never ends.
+        let mut slow = TcpStream::connect(address).unwrap();
+        write!(slow, "GET /{TOKEN}/ HTTP/1.1\r\nHost: {address}\r\n").unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET /{TOKEN}/ HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        // The server ends the connection, because no other request follows.
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains("<p>page"), "{answer}");
+        for stream in idle.iter_mut().chain([&mut slow]) {
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            let mut rest = Vec::new();
+            stream.read_to_end(&mut rest).unwrap();
+        }
     }
 
     #[test]

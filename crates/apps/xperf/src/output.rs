@@ -4,7 +4,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use onoff_sink::{OutputFile, resolve};
+use onoff_sink::{OutputFile, check_stdout, resolve};
 
 use crate::failure::Failure;
 
@@ -81,7 +81,10 @@ impl Output {
         let writer = match (self.writer.take(), &self.path) {
             (Some(writer), _) => writer,
             (None, Some(path)) => Writer::File(BufWriter::with_capacity(BUFFER_BYTES, OutputFile::create(path)?)),
-            (None, None) => Writer::Stdout(BufWriter::with_capacity(BUFFER_BYTES, io::stdout())),
+            (None, None) => {
+                check_stdout()?;
+                Writer::Stdout(BufWriter::with_capacity(BUFFER_BYTES, io::stdout()))
+            }
         };
         Ok(self.writer.insert(writer))
     }

@@ -1,6 +1,5 @@
 //! Reads driver files from folders of the recorded computer.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +62,7 @@ impl DriverFiles {
 
 fn read_driver(path: &Path) -> Result<DriverFile, String> {
     let mut bytes = Vec::new();
-    File::open(path)
+    crate::open_file(path)
         .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
         .map_err(|error| error.to_string())?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,6 +1,6 @@
 //! Reads firmware tables from files and folders, and lists of GUID names.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ fn add_folder(root: &Path, collector: &mut FirmwareCollector) -> Result<(), Erro
 
 fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    crate::open_file(path)?.take(limit + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -107,7 +107,7 @@ pub fn read_guid_names(paths: &[PathBuf]) -> Result<GuidNames, Error> {
         if length > MAX_LIST_BYTES {
             return Err(Error::TooLarge { name, stored: length, limit: MAX_LIST_BYTES });
         }
-        names.extend(parse_guid_names(&name, &fs::read(path).map_err(read_error(path))?)?);
+        names.extend(parse_guid_names(&name, &read_at_most(path, MAX_LIST_BYTES).map_err(read_error(path))?)?);
     }
     Ok(names)
 }

@@ -191,7 +191,7 @@ const WIM_MAGICS: [&[u8; 8]; 2] = [b"MSWIM\0\0\0", b"WLPWM\0\0\0"];
 /// Rejects a WIM image, with instructions for extracting it.
 fn reject_wim(path: &Path) -> io::Result<()> {
     let mut magic = [0; 8];
-    let is_readable = File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
+    let is_readable = path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
     if is_readable && WIM_MAGICS.contains(&&magic) {
         let file = path.display();
         let message = format!(
@@ -236,7 +236,7 @@ fn read_unpacked(path: &Path) -> io::Result<Vec<u8>> {
     if is_standard_input(path) {
         bytes = standard_input::read(MAX_HIVE_BYTES)?;
     } else {
-        File::open(path)?.take(MAX_HIVE_BYTES + 1).read_to_end(&mut bytes)?;
+        crate::open_file(path)?.take(MAX_HIVE_BYTES + 1).read_to_end(&mut bytes)?;
     }
     if bytes.len() as u64 > MAX_HIVE_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("larger than {} MiB", MAX_HIVE_BYTES >> 20)));

@@ -29,6 +29,7 @@ mod firmware;
 mod image;
 mod manifests;
 mod mapped;
+mod named_pipe;
 mod options;
 mod prefetch;
 mod recordings;
@@ -39,7 +40,6 @@ mod unpack_store;
 pub mod volume;
 mod walk;
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -55,11 +55,13 @@ pub use options::Options;
 pub use prefetch::{FileBytes, PrefetchFiles, open_prefetch};
 pub use recordings::{RecordingGroups, find_recordings};
 pub use standard_input::is_standard_input;
+pub use unpack_cache::remove_unfinished;
 
 use mapped::MappedFile;
+use named_pipe::open_file;
 use standard_input::StandardInput;
 use unpack_cache::CacheEntry;
-use unpack_store::{Listener, SpillingStore};
+use unpack_store::StoreContext;
 use walk::{WalkEntry, walk};
 
 /// Opens the files of one recording. `paths` are files (packed or not), archives, folders or streams. In folders and
@@ -70,7 +72,7 @@ use walk::{WalkEntry, walk};
 /// recordings, as determined by [`find_recordings`].
 pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
     recordings::require_single(paths)?;
-    open_paths(paths, limits, &None)
+    open_paths(paths, limits, StoreContext::default())
 }
 
 /// Opens files as one recording without checking that they belong together, for merging recordings.
@@ -78,7 +80,7 @@ pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
 /// # Errors
 /// Same as [`open_all`].
 pub fn open_unchecked(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
-    open_paths(paths, limits, &None)
+    open_paths(paths, limits, StoreContext::default())
 }
 
 /// Opens files like [`open_all`] and reports the progress in packed bytes.
@@ -87,7 +89,7 @@ pub fn open_unchecked(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error
 /// Same as [`open_all`].
 pub fn open_all_with_progress(paths: &[PathBuf], options: &Options) -> Result<Files, Error> {
     recordings::require_single(paths)?;
-    open_paths(paths, &options.limits, &options.progress)
+    open_paths(paths, &options.limits, StoreContext::new(options.progress.clone()))
 }
 
 /// Opens files that the caller discovered: files at `paths`, and files in memory as names and bytes. As in a folder,
@@ -101,8 +103,9 @@ pub fn open_files_and_bytes(
     options: &Options,
 ) -> Result<Files, Error> {
     let mut collector = FileCollector::new(&options.limits);
+    let context = StoreContext::new(options.progress.clone());
     for path in paths {
-        add_if_relevant(path, &options.progress, &mut collector);
+        add_if_relevant(path, &context, &mut collector);
     }
     for (name, bytes) in in_memory {
         collector.add_from_folder(SourceFile::new(name, bytes.len() as u64, bytes));
@@ -111,21 +114,21 @@ pub fn open_files_and_bytes(
 }
 
 /// Adds a discovered file if it is relevant.
-fn add_if_relevant(path: &Path, listener: &Listener, collector: &mut FileCollector) {
+fn add_if_relevant(path: &Path, context: &StoreContext, collector: &mut FileCollector) {
     let name = path.display().to_string();
     match std::fs::metadata(path).and_then(|metadata| Ok((MappedFile::open(path)?, metadata))) {
         Ok((mapped, metadata)) => {
-            let store = SpillingStore { entry: CacheEntry::for_file(path, &metadata), listener: listener.clone() };
+            let store = context.store(CacheEntry::for_file(path, &metadata));
             collector.add_from_folder(SourceFile::new(name, metadata.len(), mapped).with_store(store));
         }
         Err(_) => collector.skip(name),
     }
 }
 
-fn open_paths(paths: &[PathBuf], limits: &Limits, listener: &Listener) -> Result<Files, Error> {
+fn open_paths(paths: &[PathBuf], limits: &Limits, context: StoreContext) -> Result<Files, Error> {
     let mut collector = FileCollector::new(limits);
     for path in paths {
-        add(path, limits, listener, &mut collector)?;
+        add(path, limits, &context, &mut collector)?;
     }
     collector.finish()
 }
@@ -162,27 +165,27 @@ fn read_error(path: &Path) -> impl Fn(std::io::Error) -> Error + use<'_> {
     |source| Error::Read { path: path.into(), source }
 }
 
-fn add(path: &Path, limits: &Limits, listener: &Listener, collector: &mut FileCollector) -> Result<(), Error> {
+fn add(path: &Path, limits: &Limits, context: &StoreContext, collector: &mut FileCollector) -> Result<(), Error> {
     let read_error = read_error(path);
     let name = standard_input::display_name(path);
     let mut file = if is_standard_input(path) {
         match standard_input::open(limits, true)? {
             StandardInput::File(file) => file,
             StandardInput::Bytes(bytes) => {
-                let store = SpillingStore { entry: None, listener: listener.clone() };
+                let store = context.store(None);
                 return collector.add(SourceFile::new(name, bytes.len() as u64, bytes).with_store(store));
             }
         }
     } else {
-        File::open(path).map_err(&read_error)?
+        open_file(path).map_err(&read_error)?
     };
     let metadata = file.metadata().map_err(&read_error)?;
     if metadata.is_dir() {
-        return add_folder(path, name, listener, collector);
+        return add_folder(path, name, context, collector);
     }
     if metadata.is_file() && metadata.len() > 0 {
         let mapped = MappedFile::from_file(&file, path).map_err(&read_error)?;
-        let store = SpillingStore { entry: CacheEntry::for_file(path, &metadata), listener: listener.clone() };
+        let store = context.store(CacheEntry::for_file(path, &metadata));
         return collector.add(SourceFile::new(name, metadata.len(), mapped).with_store(store));
     }
     // The file is a pipe, or a system file without a length, and cannot be mapped.
@@ -195,12 +198,12 @@ fn add(path: &Path, limits: &Limits, listener: &Listener, collector: &mut FileCo
     if bytes.len() as u64 > limits.unpacked_bytes {
         return Err(Error::TooLarge { name, stored: bytes.len() as u64, limit: limits.unpacked_bytes });
     }
-    let store = SpillingStore { entry: None, listener: listener.clone() };
+    let store = context.store(None);
     collector.add(SourceFile::new(name, metadata.len(), bytes).with_store(store))
 }
 
 /// Adds the files in a folder. The folder itself must be readable; files in it that cannot be read are skipped.
-fn add_folder(root: &Path, name: String, listener: &Listener, collector: &mut FileCollector) -> Result<(), Error> {
+fn add_folder(root: &Path, name: String, context: &StoreContext, collector: &mut FileCollector) -> Result<(), Error> {
     let initial_count = collector.file_count();
     let mut members = 0;
     walk(root, |entry| match entry {
@@ -208,7 +211,7 @@ fn add_folder(root: &Path, name: String, listener: &Listener, collector: &mut Fi
             members += 1;
             match length {
                 0 => collector.skip_empty(path.display().to_string()),
-                _ => add_if_relevant(path, listener, collector),
+                _ => add_if_relevant(path, context, collector),
             }
         }
         WalkEntry::Unreadable(path, _) => collector.skip(path.display().to_string()),

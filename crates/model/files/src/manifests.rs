@@ -1,12 +1,12 @@
 //! Reads event manifests from files and folders.
 
-use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use onoff_sources::{Error, NamedBytes, describes_events};
 
-use crate::read_error;
 use crate::walk::{WalkEntry, walk};
+use crate::{open_file, read_error};
 
 /// Maximum size of a file in a folder, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
@@ -32,7 +32,8 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<NamedBytes>, Error> {
 }
 
 fn read_file(path: &Path) -> Result<NamedBytes, Error> {
-    let bytes = fs::read(path).map_err(read_error(path))?;
+    let mut bytes = Vec::new();
+    open_file(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(read_error(path))?;
     Ok(NamedBytes { name: path.display().to_string(), bytes })
 }
 
@@ -73,6 +74,8 @@ fn may_describe_events(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation><events>

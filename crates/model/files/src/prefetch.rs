@@ -1,6 +1,6 @@
 //! Reads prefetch files from files, folders and volumes.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,7 @@ pub fn open_prefetch(paths: &[PathBuf], is_wanted: impl Fn(&str) -> bool) -> Res
 }
 
 fn read(path: &Path) -> io::Result<FileBytes> {
-    let file = File::open(path)?;
+    let file = crate::open_file(path)?;
     let metadata = file.metadata()?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;

@@ -3,7 +3,7 @@
 //! A recording is usually opened more than once, and unpacking xz takes longer than any analysis. The unpacked content
 //! of large `.xz`, `.gz` and `.zst` files is cached for a week, up to 16 GiB in total, in a folder that only the user
 //! can access. The key is derived from the path, size, modification time and identity of the packed file, so a changed
-//! file is unpacked again.
+//! file is unpacked again. Content that is refused is removed at once.
 //!
 //! `ONOFF_CACHE` sets another folder, or disables the cache if it is `off`.
 
@@ -11,6 +11,7 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
 
 use tempfile::{Builder, NamedTempFile};
@@ -58,6 +59,11 @@ impl CacheEntry {
         MappedFile::from_file(&file, &path).ok()
     }
 
+    /// Removes the content from the cache.
+    pub(crate) fn remove(&self) {
+        let _ = fs::remove_file(self.folder.join(&self.key));
+    }
+
     pub(crate) fn writer(self) -> CacheWriter {
         CacheWriter { entry: self, file: None }
     }
@@ -67,7 +73,52 @@ impl CacheEntry {
 #[derive(Debug)]
 pub(crate) struct CacheWriter {
     entry: CacheEntry,
-    file: Option<NamedTempFile>,
+    file: Option<UnfinishedFile>,
+}
+
+/// A file of the cache that is being written, in the list of [`remove_unfinished`].
+#[derive(Debug)]
+struct UnfinishedFile(NamedTempFile);
+
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the unfinished files in the cache. Call it only before the process ends.
+///
+/// Does nothing if the list is locked: the caller may be the thread that locked it, when it ran out of memory.
+pub fn remove_unfinished() {
+    let mut list = match UNFINISHED.try_lock() {
+        Ok(list) => list,
+        Err(TryLockError::Poisoned(error)) => error.into_inner(),
+        Err(TryLockError::WouldBlock) => return,
+    };
+    for path in list.drain(..) {
+        // A file that was finished meanwhile has another name by now.
+        let _ = fs::remove_file(path);
+    }
+}
+
+impl Drop for UnfinishedFile {
+    fn drop(&mut self) {
+        unfinished().retain(|listed| *listed != self.0.path());
+    }
+}
+
+impl UnfinishedFile {
+    fn create(folder: &Path) -> io::Result<Self> {
+        let file = Builder::new().prefix("unpacking-").tempfile_in(folder)?;
+        unfinished().push(file.path().to_owned());
+        Ok(Self(file))
+    }
+
+    /// Gives the complete file its final name.
+    fn rename(self, path: &Path) {
+        // If renaming fails, the file is unpacked again next time. Dropping the temporary file finds nothing to remove.
+        let _ = fs::rename(self.0.path(), path);
+    }
 }
 
 impl CacheWriter {
@@ -75,11 +126,11 @@ impl CacheWriter {
     pub(crate) fn create_file(&mut self) -> io::Result<File> {
         let created = create_private_folder(&self.entry.folder).and_then(|()| {
             evict(&self.entry.folder, MAX_BYTES, MAX_AGE);
-            Builder::new().prefix("unpacking-").tempfile_in(&self.entry.folder)
+            UnfinishedFile::create(&self.entry.folder)
         });
         match created {
             Ok(file) => {
-                let writer = file.reopen()?;
+                let writer = file.0.reopen()?;
                 self.file = Some(file);
                 Ok(writer)
             }
@@ -90,8 +141,7 @@ impl CacheWriter {
     /// Adds the complete file to the cache.
     pub(crate) fn finish(self) {
         if let Some(file) = self.file {
-            // If renaming fails, the file is unpacked again next time.
-            let _ = file.persist(self.entry.folder.join(self.entry.key));
+            file.rename(&self.entry.folder.join(self.entry.key));
         }
     }
 }
@@ -210,6 +260,12 @@ mod tests {
         io::Write::write_all(&mut writer.create_file().unwrap(), b"whole").unwrap();
         writer.finish();
         assert_eq!(entry.find().unwrap().bytes(), b"whole");
+        let kept = entry.find().unwrap();
+        entry.remove();
+        assert!(entry.find().is_none() && kept.bytes() == b"whole");
+        let mut writer = entry.clone().writer();
+        io::Write::write_all(&mut writer.create_file().unwrap(), b"whole").unwrap();
+        writer.finish();
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

@@ -48,8 +48,8 @@ impl SourceFile {
     }
 
     /// Returns the destination for the unpacked content.
-    pub fn store(&self) -> &dyn Store {
-        &*self.store
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
     }
 
     /// Returns the name that the file was opened with; for a member of an archive, the archive's name, `/`, and the

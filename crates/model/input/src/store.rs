@@ -15,6 +15,9 @@ pub trait Store: Debug + Send + Sync {
     /// Creates a sink for unpacked bytes. `is_entire_file` if they are the entire content of the file.
     fn sink(&self, is_entire_file: bool) -> Box<dyn Sink>;
 
+    /// Removes the content from the cache, because it is not a recording.
+    fn forget(&self) {}
+
     /// Called periodically: `done_bytes` of `total_bytes` packed bytes are unpacked.
     fn progress(&self, done_bytes: u64, total_bytes: u64) {
         let _ = (done_bytes, total_bytes);

@@ -12,7 +12,7 @@ use crate::store::{Sink, Store};
 /// Limits for unpacking, which protect against decompression bombs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum unpacked size of a file, bytes.
+    /// Maximum unpacked size of a file, or of all members of an archive together, bytes.
     pub unpacked_bytes: u64,
     /// Maximum ratio of unpacked to packed size, beyond [`Limits::free_bytes`].
     pub ratio: u64,
@@ -92,11 +92,30 @@ pub struct UnpackOptions<'a> {
 }
 
 /// Unpacks `bytes` recursively. Archive members that are neither recordings, nor relevant, nor packed are skipped.
+///
+/// The limits hold for the sum of all members, at any depth. If anything exceeds them, nothing stays in the store.
 pub fn unpack(name: &str, packing: Packing, bytes: &[u8], options: UnpackOptions<'_>) -> Result<Unpacked, Error> {
-    options.unpack_layer(name, packing, bytes, options.limits.layers)
+    let max_bytes = options.limits.max_unpacked_bytes(bytes.len() as u64);
+    let unpacker = Unpacker { options, packed_bytes: bytes.len() as u64, max_bytes, remaining: Cell::new(max_bytes) };
+    unpacker.unpack_layer(name, packing, bytes, options.limits.layers)
 }
 
-impl UnpackOptions<'_> {
+/// Unpacks one file with everything in it.
+struct Unpacker<'a> {
+    options: UnpackOptions<'a>,
+    /// Size of the outermost file.
+    packed_bytes: u64,
+    /// Maximum unpacked size of the outermost file.
+    max_bytes: u64,
+    /// Bytes that may still be unpacked. Content that is only an outer layer of other content does not count.
+    remaining: Cell<u64>,
+}
+
+impl Unpacker<'_> {
+    fn too_large(&self, name: &str) -> Error {
+        Error::TooLarge { name: name.to_owned(), stored: self.packed_bytes, limit: self.max_bytes }
+    }
+
     fn unpack_layer(
         &self,
         name: &str,
@@ -105,14 +124,18 @@ impl UnpackOptions<'_> {
         remaining_layers: usize,
     ) -> Result<Unpacked, Error> {
         if remaining_layers == 0 {
-            return Err(Error::TooDeep { name: name.into(), limit: self.limits.layers });
+            return Err(Error::TooDeep { name: name.into(), limit: self.options.limits.layers });
         }
-        let is_outermost = remaining_layers == self.limits.layers;
-        let cached = self.store.find().filter(|_| is_outermost && packing != Packing::Zip);
+        let is_outermost = remaining_layers == self.options.limits.layers;
+        let cached = self.options.store.find().filter(|_| is_outermost && packing != Packing::Zip);
         let consumed = Cell::new(0);
         let source = Source { remaining: bytes, consumed: &consumed };
         let contents = match (cached, packing) {
-            (Some(cached), _) => cached,
+            (Some(cached), _) => {
+                let length = cached.bytes().len() as u64;
+                self.remaining.set(self.remaining.get().saturating_sub(length));
+                cached
+            }
             (None, Packing::Xz) => {
                 let reader = lzma_rust2::XzReader::new_mem_limit(source, true, DICTIONARY_KIB);
                 self.unpack_stream(name, packing, reader, bytes.len(), &consumed, is_outermost)?
@@ -128,13 +151,15 @@ impl UnpackOptions<'_> {
             (None, Packing::Zip) => return self.unpack_zip(name, bytes, remaining_layers),
         };
         match sniff(contents.bytes()) {
-            Content::Packed(packing) => self.unpack_layer(name, packing, contents.bytes(), remaining_layers - 1),
+            Content::Packed(packing) => {
+                self.remaining.set(self.remaining.get().saturating_add(contents.bytes().len() as u64));
+                self.unpack_layer(name, packing, contents.bytes(), remaining_layers - 1)
+            }
             _ => Ok(Unpacked { files: vec![(name.to_owned(), contents)], skipped: Vec::new() }),
         }
     }
 
     fn unpack_zip(&self, name: &str, bytes: &[u8], remaining_layers: usize) -> Result<Unpacked, Error> {
-        let limits = self.limits;
         let archive_error = |source: zip::result::ZipError| Error::Unpack {
             name: name.into(),
             packing: Packing::Zip.as_str(),
@@ -144,7 +169,6 @@ impl UnpackOptions<'_> {
         let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(archive_error)?;
         let members = archive.len();
         let mut unpacked = Unpacked::default();
-        let mut remaining_bytes = limits.max_unpacked_bytes(bytes.len() as u64);
         let mut done_bytes = 0;
         for index in 0..members {
             let mut member = archive.by_index(index).map_err(archive_error)?;
@@ -170,31 +194,29 @@ impl UnpackOptions<'_> {
                     unpacked.skipped.push(member_name);
                     continue;
                 }
-                Content::Unknown if !is_tar(&head) && !(self.is_relevant)(&member_name, &head) => {
+                Content::Unknown if !is_tar(&head) && !(self.options.is_relevant)(&member_name, &head) => {
                     unpacked.skipped.push(member_name);
                     continue;
                 }
                 Content::Unknown | Content::Recording(_) | Content::Packed(_) => {}
             }
-            let mut sink = self.store.sink(false);
+            let mut sink = self.options.store.sink(false);
             let mut length = head.len() as u64;
+            let limit = self.remaining.get();
             let result = sink
                 .push(&head)
-                .and_then(|()| copy(&mut (&mut member).take(remaining_bytes + 1), &mut *sink, &mut length, || {}));
+                .and_then(|()| copy(&mut (&mut member).take(limit + 1), &mut *sink, &mut length, || {}));
             result.map_err(|source| member_error(length, source))?;
-            if length > remaining_bytes {
-                return Err(Error::TooLarge {
-                    name: member_name,
-                    stored: bytes.len() as u64,
-                    limit: limits.max_unpacked_bytes(bytes.len() as u64),
-                });
+            if length > limit {
+                return Err(self.too_large(&member_name));
             }
-            remaining_bytes -= length;
+            self.remaining.set(limit - length);
             let contents = sink.finish().map_err(|source| member_error(length, source))?;
             done_bytes += packed_bytes;
-            self.store.progress(done_bytes, bytes.len() as u64);
+            self.options.store.progress(done_bytes, bytes.len() as u64);
             match content {
                 Content::Packed(packing) => {
+                    self.remaining.set(self.remaining.get() + length);
                     unpacked.append(self.unpack_layer(&member_name, packing, contents.bytes(), remaining_layers - 1)?)
                 }
                 _ => unpacked.files.push((member_name, contents)),
@@ -216,17 +238,18 @@ impl UnpackOptions<'_> {
         is_entire_file: bool,
     ) -> Result<Box<dyn Bytes>, Error> {
         let packed_bytes = packed_bytes as u64;
-        let limit = self.limits.max_unpacked_bytes(packed_bytes);
+        let limit = self.options.limits.max_unpacked_bytes(packed_bytes).min(self.remaining.get());
         let unpack_error =
             |offset: u64, source| Error::Unpack { name: name.into(), packing: packing.as_str(), offset, source };
-        let mut sink = self.store.sink(is_entire_file);
+        let mut sink = self.options.store.sink(is_entire_file);
         let mut length = 0;
-        let report_progress = || self.store.progress(consumed.get() as u64, packed_bytes);
+        let report_progress = || self.options.store.progress(consumed.get() as u64, packed_bytes);
         copy(&mut reader.take(limit + 1), &mut *sink, &mut length, report_progress)
             .map_err(|source| unpack_error(length, source))?;
         if length > limit {
-            return Err(Error::TooLarge { name: name.into(), stored: packed_bytes, limit });
+            return Err(self.too_large(name));
         }
+        self.remaining.set(self.remaining.get().saturating_sub(length));
         sink.finish().map_err(|source| unpack_error(length, source))
     }
 }

@@ -1,5 +1,7 @@
 //! Collects the files of a recording by content, unpacks them, and rejects files that are not recordings.
 
+use std::sync::Arc;
+
 use crate::known_kinds::{FIRMWARE, known_kind};
 use crate::recordings::{FileRole, file_role, require_single, require_single_in_archive};
 use crate::registry::{Recognized, SOURCES};
@@ -9,7 +11,7 @@ use onoff_input::opened::{Files, SourceFile};
 use onoff_input::sniff::{
     Content, KnownKind, Packing, RecordingKind, SNIFF_LEN, beginning, first_bytes, is_tar, sniff,
 };
-use onoff_input::store::Memory;
+use onoff_input::store::{Memory, Store};
 use onoff_input::unpack::{Limits, TarMembers, UnpackOptions, tar_members, unpack};
 
 /// Opens a recording from names and bytes in memory, packed or not.
@@ -39,17 +41,19 @@ pub struct FileCollector {
     limits: Limits,
     files: Vec<SourceFile>,
     skipped: Vec<String>,
+    /// Stores with the unpacked content of files, to forget it if the files are not a recording.
+    stores: Vec<Arc<dyn Store>>,
 }
 
 impl FileCollector {
     /// Creates an empty collection. Packed files are limited by `limits`.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self { limits: *limits, files: Vec::new(), skipped: Vec::new() }
+        Self { limits: *limits, files: Vec::new(), skipped: Vec::new(), stores: Vec::new() }
     }
 
     fn unpack_options<'a>(&'a self, file: &'a SourceFile) -> UnpackOptions<'a> {
-        UnpackOptions { limits: &self.limits, store: file.store(), is_relevant: onoff_linux::is_part }
+        UnpackOptions { limits: &self.limits, store: &**file.store(), is_relevant: onoff_linux::is_part }
     }
 
     /// Returns the number of files collected so far.
@@ -64,6 +68,16 @@ impl FileCollector {
     /// Bytes that are damaged or exceed the limits; an archive without a recording.
     pub fn add(&mut self, file: SourceFile) -> Result<(), Error> {
         let Content::Packed(packing) = sniff(file.bytes()) else { return self.add_plain(file) };
+        let store = Arc::clone(file.store());
+        let result = self.add_packed(packing, file);
+        match result {
+            Ok(()) => self.stores.push(store),
+            Err(_) => store.forget(),
+        }
+        result
+    }
+
+    fn add_packed(&mut self, packing: Packing, file: SourceFile) -> Result<(), Error> {
         let stored_bytes = file.bytes().len() as u64;
         let unpacked = unpack(file.name(), packing, file.bytes(), self.unpack_options(&file));
         // The packed file is not read anymore, so check now whether it was complete.
@@ -122,11 +136,19 @@ impl FileCollector {
         match unpack(file.name(), packing, file.bytes(), self.unpack_options(&file)) {
             Ok(unpacked) => {
                 self.skip_all(unpacked.skipped);
+                let first_new = self.files.len();
                 for (name, bytes) in unpacked.files {
                     self.add_if_relevant(SourceFile::from_shared(name, file.stored_bytes(), bytes.into()));
                 }
+                match self.files.len() == first_new {
+                    true => file.store().forget(),
+                    false => self.stores.push(Arc::clone(file.store())),
+                }
             }
-            Err(_) => self.skipped.push(file.name().to_owned()),
+            Err(_) => {
+                file.store().forget();
+                self.skipped.push(file.name().to_owned());
+            }
         }
     }
 
@@ -186,7 +208,16 @@ impl FileCollector {
     ///
     /// # Errors
     /// No file; a file that is not a recording; files of several kinds.
-    pub fn finish(self) -> Result<Files, Error> {
+    pub fn finish(mut self) -> Result<Files, Error> {
+        let stores = std::mem::take(&mut self.stores);
+        let result = self.into_files();
+        if result.is_err() {
+            stores.iter().for_each(|store| store.forget());
+        }
+        result
+    }
+
+    fn into_files(self) -> Result<Files, Error> {
         let Self { files, skipped, .. } = self;
         if files.is_empty() {
             return Err(Error::NoFile);

@@ -126,6 +126,20 @@ fn limits_unpacked_size() {
         assert!(matches!(result, Err(Error::TooLarge { .. })), "{result:?}");
     }
 
+    // The members of an archive share the limit, packed or not, at any depth.
+    let member = [recording(), vec![0; 600 << 10]].concat();
+    for member in [member.clone(), gzip(&member), gzip(&gzip(&member))] {
+        let one = archive(&[("1.etl", &member)]);
+        files_from_bytes([("one.zip".to_owned(), one.clone())], &limits).unwrap();
+        let two = archive(&[("1.etl", &member), ("2.etl", &member)]);
+        let result = files_from_bytes([("two.zip".to_owned(), two)], &limits);
+        assert!(matches!(&result, Err(Error::TooLarge { limit: 1_048_576, .. })), "{result:?}");
+    }
+    let inner = archive(&[("1.etl", &member)]);
+    let outer = archive(&[("1.zip", &inner), ("2.zip", &inner)]);
+    let result = files_from_bytes([("outer.zip".to_owned(), outer)], &limits);
+    assert!(matches!(&result, Err(Error::TooLarge { limit: 1_048_576, .. })), "{result:?}");
+
     let nested = (0..4).fold(recording(), |bytes, _| gzip(&bytes));
     let result = files_from_bytes([("nested.gz".to_owned(), nested)], &Limits::default());
     assert!(matches!(result, Err(Error::TooDeep { .. })), "{result:?}");

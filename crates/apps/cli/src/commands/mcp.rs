@@ -12,6 +12,7 @@ use crate::failure::Failure;
 
 /// Serves the verbs as MCP tools for the recordings in `folders`.
 pub fn run(folders: &[PathBuf]) -> Result<(), Failure> {
+    onoff_sink::check_stdout()?;
     let folders = Folders::new(folders).map_err(|error| Failure::Unreadable(error.to_string()))?;
     // A panic fails one call, not the server.
     let verb = |arguments: Vec<OsString>| match catch_unwind(|| crate::answer(arguments)) {

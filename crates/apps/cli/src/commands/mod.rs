@@ -37,6 +37,7 @@ mod what_if;
 mod why;
 mod xperf;
 
+use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -144,11 +145,24 @@ fn resolve_verb(command: Command) -> Result<Invocation, Failure> {
 }
 
 pub fn run(invocation: Invocation) -> Result<(), Failure> {
+    start_threads()?;
     reject_overwriting(&invocation)?;
     summary::reject_multiple_recordings(&invocation)?;
     let Invocation { recording, destination, work, .. } = invocation;
     let paths = recording.files.clone();
     work(recording, &destination).map_err(|failure| verb_suggestion::add(failure, &paths))
+}
+
+/// Starts the threads of the process, which otherwise start with the first parallel work and cannot report a failure.
+fn start_threads() -> Result<(), Failure> {
+    match rayon::ThreadPoolBuilder::new().build_global() {
+        // Without a source, the threads run already: in Python, or in a server.
+        Err(error) if error.source().is_some() => Err(Failure::Unreadable(format!(
+            "cannot start threads: {}",
+            onoff_report::text::causes::with_causes(&error)
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Opens the recording and runs `answer_query` on it, with a progress line.

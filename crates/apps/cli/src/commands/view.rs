@@ -10,6 +10,7 @@ use onoff_page::compare::{PageComparison, comparison as page_comparison, mark_ch
 use onoff_page::file;
 use onoff_page::page::{Page, predraw_lanes};
 use onoff_server::Server;
+use onoff_sink::PrivateFile;
 use onoff_transitions::boot::BootOptions;
 
 use super::boot_inputs::BootInputs;
@@ -199,11 +200,35 @@ fn serve(
     let server = Server::bind(port, random_token()?, html, loaded).map_err(cannot_serve)?;
     let url = server.url();
     destination.write(|out| Ok(writeln!(out, "{url}\nPress Ctrl-C to stop.").and_then(|()| out.flush())?))?;
+    // The file must exist until the browser has read it.
+    let redirect = (open && cfg!(unix)).then(|| redirect_file(&url));
     if open {
-        // If there is no browser, the user can copy the address.
-        let _ignored = ::open::that_detached(Path::new(&url));
+        // If there is no browser, or no file, the user can copy the address.
+        let _ignored = match &redirect {
+            Some(file) => file.as_ref().map(|file| ::open::that_detached(file.path())).ok(),
+            None => Some(::open::that_detached(Path::new(&url))),
+        };
     }
     server.run().map_err(cannot_serve)
+}
+
+/// Writes a private file that redirects to `url`. Other users see the command lines of programs, so the token must not
+/// be in the command line of a browser.
+fn redirect_file(url: &str) -> std::io::Result<PrivateFile> {
+    let page = format!(
+        "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>onoff</title>\
+         <meta http-equiv=\"refresh\" content=\"0;url={url}\"><a href=\"{url}\">onoff view</a></html>\n"
+    );
+    PrivateFile::create(&redirect_folder(), ".html", page.as_bytes())
+}
+
+/// Returns a folder that browsers can read. Browsers installed as snaps can read neither `/tmp` nor `/run`.
+fn redirect_folder() -> PathBuf {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let home = folder("HOME").unwrap_or_default();
+    let snaps = ["firefox", "chromium"].map(|browser| home.join("snap").join(browser).join("common"));
+    let existing = snaps.into_iter().chain(folder("XDG_RUNTIME_DIR")).find(|folder| folder.is_dir());
+    existing.unwrap_or_else(std::env::temp_dir)
 }
 
 /// Returns the port for recordings with these names if it is free, otherwise 0 for any port. Browsers keep saved views

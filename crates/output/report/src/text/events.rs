@@ -23,17 +23,18 @@ pub fn write(event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> 
     let sign = if event.time_ns < 0 { "-" } else { "" };
     let seconds = format!("{sign}{}", micros / 1_000_000);
     let processor = if is_line { String::new() } else { format!("[{:03}]", event.cpu) };
-    write!(out, "{seconds:>5}.{:06}  {processor:<5}  {task:<22}  {:<24}", micros % 1_000_000, event.name)?;
+    write!(out, "{seconds:>5}.{:06}  {processor:<5}  {task:<22}  {:<24}", micros % 1_000_000, printable(event.name))?;
     for field in event.fields {
+        let name = printable(&field.name);
         match &field.value {
             FieldValue::Text(text) if text.contains(' ') && field.name != "text" => {
-                write!(out, " {}=\"{}\"", field.name, printable(text))?;
+                write!(out, " {name}=\"{}\"", printable(text))?;
             }
             FieldValue::Text(text) if field.name == "text" => write!(out, " {}", printable(text))?,
-            FieldValue::Text(text) => write!(out, " {}={}", field.name, printable(text))?,
-            FieldValue::Signed(number) => write!(out, " {}={number}", field.name)?,
-            FieldValue::Unsigned(number) => write!(out, " {}={number}", field.name)?,
-            value => write!(out, " {}={value:?}", field.name)?,
+            FieldValue::Text(text) => write!(out, " {name}={}", printable(text))?,
+            FieldValue::Signed(number) => write!(out, " {name}={number}")?,
+            FieldValue::Unsigned(number) => write!(out, " {name}={number}")?,
+            value => write!(out, " {name}={value:?}")?,
         }
     }
     writeln!(out)
