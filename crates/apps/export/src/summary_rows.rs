@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::summary_tables::NO_TRANSITION;
+/// The `error` of a readable recording without a transition.
+pub(crate) const NO_TRANSITION: &str = "no boot, shutdown, sleep or network boot in this recording";
 
 /// Rows by table, as JSON objects with the names of the columns.
 pub(crate) type Rows = Vec<(&'static str, Vec<Value>)>;

@@ -24,14 +24,12 @@ use serde_json::{Value, json};
 
 use crate::documents::all_documents;
 use crate::recording_identity::{content_hash, stamp};
-use crate::summary_rows::{Rows, failure, rows};
+use crate::summary_rows::{NO_TRANSITION, Rows, failure, rows};
 
 /// Version of the rows, as in the Python package.
 const SCHEMA: i64 = 3;
 /// Version of rows about files that may be readable later.
 const TRANSIENT: i64 = 0;
-/// The `error` of a readable recording without a transition.
-pub(crate) const NO_TRANSITION: &str = "no boot, shutdown, sleep or network boot in this recording";
 /// Number of recordings in a file, which bounds the memory.
 const RECORDINGS_PER_FILE: usize = 256;
 

@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+#[cfg(unix)]
 use std::time::Duration;
 
 /// Time that a program has to open a named pipe for writing.
+#[cfg(unix)]
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Opens a file for reading. Waits until a program opens a named pipe for writing.
