@@ -3,9 +3,10 @@
 
     file_operations.py ONOFF [--operations 10000000] [--runs 3] [LOG...]
 
-The operations are onoff's CSV and the same in every run: 64 files, requests of 4, 512 and 4,096 bytes, nine of ten
-sequential. The file is temporary. `awk` sums requests and bytes by process from the same file: it does less than onoff,
-which makes it a lower bound for reading the file as text. Each LOG is a Process Monitor log (.pml), optionally compressed
+The operations are the same in every run: 64 files, requests of 4, 512 and 4,096 bytes, nine of ten sequential. They are
+written as onoff's CSV, as the CSV of Process Monitor and as the output of strace; the files are temporary. `awk` sums
+requests and bytes by process from onoff's CSV, and Python's csv reader reads each CSV without using its rows: both do
+less than onoff, which makes them lower bounds for reading the file as text. Each LOG is a Process Monitor log (.pml), optionally compressed
 with zlib like procmon-parser's test data. Logs need procmon-parser (bench/requirements.txt).
 """
 
@@ -30,6 +31,13 @@ print(json.dumps({"status": status, "wall": wall, "cpu": used.ru_utime + used.ru
 """
 
 
+READ_CSV = """
+import csv, sys
+for row in csv.reader(open(sys.argv[1], encoding="utf-8-sig", newline="")):
+    pass
+"""
+
+
 def measured(command, runs):
     """The fastest of `runs`: wall and CPU seconds, peak MiB."""
     answers = []
@@ -45,19 +53,55 @@ def show(name, answer):
     print(f"| {name} | {answer['wall']:.2f} | {answer['cpu']:.2f} | {answer['peak']:,.0f} |", flush=True)
 
 
+def csv_line(at, file, is_write, offset, length):
+    program = file % 5
+    operation = "write" if is_write else "read"
+    return f"{at * 1000},{100 + program},app{program}.exe,C:\\data\\folder\\file{file}.dat,{operation},{offset},{length}\n"
+
+
+def process_monitor_line(at, file, is_write, offset, length):
+    seconds, ticks = divmod(at * 5, 10_000_000)
+    time_of_day = f"10:{seconds // 60:02}:{seconds % 60:02}.{ticks:07} AM"
+    operation = "WriteFile" if is_write else "ReadFile"
+    return (
+        f'"{time_of_day}","app{file % 5}.exe","{100 + file % 5}","{operation}","C:\\data\\folder\\file{file}.dat","SUCCESS",'
+        f'"Offset: {offset:,}, Length: {length:,}","0.0000{123 + at % 13}"\r\n'
+    )
+
+
+def strace_line(at, file, is_write, offset, length):
+    seconds, micros = divmod(at, 1_000_000)
+    call = "pwrite64" if is_write else "pread64"
+    time_of_call = f"{1795216357 + seconds}.{micros:06}"
+    return (
+        f'{100 + file % 5} {time_of_call} {call}({file + 3}, "\\0\\0\\0\\0"..., {length}, {offset}) = {length} <0.0000{12 + at % 13:02}>\n'
+    )
+
+
+PROCESS_MONITOR_HEADER = '\ufeff"Time of Day","Process Name","PID","Operation","Path","Result","Detail","Duration"\r\n'
+OPENS = "".join(
+    f'{100 + file % 5} 1795216356.{file:06} openat(AT_FDCWD, "/data/folder/file{file}.dat", O_RDWR) = {file + 3} <0.000010>\n'
+    for file in range(64)
+)
+FORMATS = {
+    "operations.csv": ("time_ns,pid,process,file,operation,offset,length\n", csv_line),
+    "process-monitor.csv": (PROCESS_MONITOR_HEADER, process_monitor_line),
+    "strace.txt": (OPENS, strace_line),
+}
+
+
 def make(path, count):
     chance = random.Random(9).random
     places = [0] * 64
-    with open(path, "w", encoding="ascii", buffering=1 << 20) as out:
-        out.write("time_ns,pid,process,file,operation,offset,length\n")
+    header, line = FORMATS[path.name]
+    with open(path, "w", encoding="utf-8", buffering=1 << 20, newline="") as out:
+        out.write(header)
         for at in range(count):
             file, kind = int(chance() * 64), chance()
             length = 4 if kind < 0.7 else 512 if kind < 0.9 else 4096
             if chance() < 0.1:
                 places[file] = int(chance() * 64_000_000)
-            operation = "write" if chance() < 0.2 else "read"
-            program = file % 5
-            out.write(f"{at * 1000},{100 + program},app{program}.exe,C:\\data\\folder\\file{file}.dat,{operation},{places[file]},{length}\n")
+            out.write(line(at, file, chance() < 0.2, places[file], length))
             places[file] += length
 
 
@@ -81,14 +125,18 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         if arguments.operations:
-            made = folder / "operations.csv"
-            make(made, arguments.operations)
-            print(f"{arguments.operations:,} operations, {made.stat().st_size / 1e6:.0f} MB of CSV, fastest of {arguments.runs} runs\n")
-            print("| | s | CPU s | peak MiB |\n| --- | ---: | ---: | ---: |")
-            show("`onoff io`", measured([arguments.onoff, "io", made], arguments.runs))
-            if shutil.which("awk"):
-                program = "{requests[$3]++; bytes[$3]+=$7} END {for (name in requests) print name, requests[name], bytes[name]}"
-                show("`awk`, totals by process", measured(["awk", "-F,", program, made], 1))
+            for name in FORMATS:
+                made = folder / name
+                make(made, arguments.operations)
+                print(f"\n{name}: {arguments.operations:,} operations, {made.stat().st_size / 1e6:.0f} MB, fastest of {arguments.runs} runs\n")
+                print("| | s | CPU s | peak MiB |\n| --- | ---: | ---: | ---: |")
+                show("`onoff io`", measured([arguments.onoff, "io", made], arguments.runs))
+                if made.suffix == ".csv":
+                    show("Python's csv reader, rows only", measured([sys.executable, "-c", READ_CSV, made], 1))
+                if name == "operations.csv" and shutil.which("awk"):
+                    program = "{requests[$3]++; bytes[$3]+=$7} END {for (name in requests) print name, requests[name], bytes[name]}"
+                    show("`awk`, totals by process", measured(["awk", "-F,", program, made], 1))
+                made.unlink()
         for log in arguments.logs:
             packed = log.read_bytes()
             plain = folder / "log.pml"

@@ -32,9 +32,35 @@ struct PendingRequest {
     offset: usize,
     start_ns: i64,
     pid: u32,
-    process: String,
-    kind: OperationKind,
+    /// Number of the process name.
+    process: u32,
     sectors: u64,
+}
+
+/// Numbers of names, because requests in flight outlive their lines.
+#[derive(Default)]
+struct Names {
+    numbers: HashMap<String, u32>,
+    names: Vec<String>,
+    last: u32,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if self.names.get(self.last as usize).is_some_and(|last| last == name) {
+            return self.last;
+        }
+        let next = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.last = *self.numbers.entry_ref(name).or_insert(next);
+        if self.last == next {
+            self.names.push(name.to_owned());
+        }
+        self.last
+    }
+
+    fn get(&self, number: u32) -> &str {
+        self.names.get(number as usize).map_or("", String::as_str)
+    }
 }
 
 /// True if the line is a blkparse event.
@@ -81,16 +107,19 @@ fn parse(line: &str) -> Option<Event<'_>> {
     if event.kind == Some(OperationKind::Write) && event.sectors == 0 && flags.starts_with('F') {
         event.kind = Some(OperationKind::Flush);
     }
-    if let Some(position) =
-        word.and_then(|word| line.rfind(word)).filter(|_| word.is_some_and(|word| word.starts_with('[')))
+    // A name can have spaces, so it extends to the end of the line.
+    if word.is_some_and(|word| word.starts_with('['))
+        && let Some((_, name)) = line.split_once('[')
     {
-        event.process = line.get(position + 1..)?.trim_end().strip_suffix(']')?;
+        event.process = name.trim_end().strip_suffix(']')?;
     }
     Some(event)
 }
 
 pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
-    let mut pending: HashMap<(String, u64, OperationKind), PendingRequest> = HashMap::new();
+    let mut devices = Names::default();
+    let mut processes = Names::default();
+    let mut pending: HashMap<(u32, u64, OperationKind), PendingRequest> = HashMap::new();
     for (offset, line) in lines(bytes) {
         let Some(event) = str::from_utf8(line).ok().and_then(parse) else {
             // The summary that blkparse appends has no events.
@@ -107,15 +136,15 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
         out.count_record();
         out.report_progress(offset);
         let Some(kind) = event.kind else { continue };
-        let key = (event.device.to_owned(), event.sector, kind);
+        let key = (devices.number(event.device), event.sector, kind);
         match event.action {
             "Q" | "D" => {
-                let entry = pending.entry(key).or_insert_with(|| PendingRequest {
+                let process = processes.number(event.process);
+                let entry = pending.entry(key).or_insert(PendingRequest {
                     offset,
                     start_ns: event.time_ns,
                     pid: event.pid,
-                    process: event.process.to_owned(),
-                    kind,
+                    process,
                     sectors: event.sectors,
                 });
                 entry.sectors = event.sectors;
@@ -127,11 +156,11 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
                     Some(request) => (request.start_ns, Some(event.time_ns.saturating_sub(request.start_ns).max(0))),
                     None => (event.time_ns, None),
                 };
-                let (pid, process) = match &request {
-                    Some(request) => (Some(request.pid), request.process.as_str()),
+                let process = match &request {
+                    Some(request) => (Some(request.pid), processes.get(request.process)),
                     None => (None, ""),
                 };
-                push(&key.0, event.sector, event.sectors, kind, (start_ns, duration_ns), (pid, process), out);
+                push(event.device, event.sector, event.sectors, kind, (start_ns, duration_ns), process, out);
             }
             _ => {}
         }
@@ -140,9 +169,8 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
     let mut in_flight: Vec<_> = pending.into_iter().collect();
     in_flight.sort_by_key(|(_, request)| (request.start_ns, request.offset));
     for ((device, sector, kind), request) in in_flight {
-        let process = (Some(request.pid), request.process.as_str());
-        debug_assert_eq!(kind, request.kind);
-        push(&device, sector, request.sectors, kind, (request.start_ns, None), process, out);
+        let process = (Some(request.pid), processes.get(request.process));
+        push(devices.get(device), sector, request.sectors, kind, (request.start_ns, None), process, out);
     }
 }
 

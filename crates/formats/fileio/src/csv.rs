@@ -33,22 +33,14 @@ impl<'b> Records<'b> {
             return false;
         };
         let mut start = 0;
-        let mut quoted = false;
-        let mut end = remaining.len();
-        for index in memchr::memchr3_iter(b'"', b',', b'\n', remaining) {
-            match remaining.get(index) {
-                Some(b'"') => quoted = !quoted,
-                Some(b',') if !quoted => {
-                    fields.push(remaining.get(start..index).unwrap_or_default());
-                    start = index + 1;
-                }
-                Some(b'\n') if !quoted => {
-                    end = index;
-                    break;
-                }
-                _ => {}
+        let end = loop {
+            let end = end_of_field(remaining, start);
+            if remaining.get(end) != Some(&b',') {
+                break end;
             }
-        }
+            fields.push(remaining.get(start..end).unwrap_or_default());
+            start = end + 1;
+        };
         let field = remaining.get(start..end).unwrap_or_default();
         fields.push(field.strip_suffix(b"\r").unwrap_or(field));
         self.next += end + 1;
@@ -56,11 +48,31 @@ impl<'b> Records<'b> {
     }
 }
 
+/// Returns the offset of the comma or line end after the field that starts at `start`. Quotes can be anywhere in a field.
+fn end_of_field(bytes: &[u8], start: usize) -> usize {
+    let mut position = start;
+    loop {
+        let rest = bytes.get(position..).unwrap_or_default();
+        // Most fields are quoted as a whole, or not at all.
+        let length = match rest.first() {
+            Some(b'"' | b',' | b'\n') => Some(0),
+            _ => memchr::memchr3(b'"', b',', b'\n', rest),
+        };
+        let Some(length) = length else { return bytes.len() };
+        if rest.get(length) != Some(&b'"') {
+            return position + length;
+        }
+        let quoted = rest.get(length + 1..).unwrap_or_default();
+        let Some(quoted_length) = memchr::memchr(b'"', quoted) else { return bytes.len() };
+        position += length + quoted_length + 2;
+    }
+}
+
 /// Returns the text of a field without quotes. Invalid UTF-8 becomes replacement characters.
 pub(crate) fn text(field: &[u8]) -> Cow<'_, str> {
     let Some(inner) = field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else { return utf8(field) };
     let inner = utf8(inner);
-    if inner.contains("\"\"") { inner.replace("\"\"", "\"").into() } else { inner }
+    if memchr::memchr(b'"', inner.as_bytes()).is_some() { inner.replace("\"\"", "\"").into() } else { inner }
 }
 
 /// Decodes a field. Nearly all fields are valid UTF-8, and one check is faster than a lossy conversion.

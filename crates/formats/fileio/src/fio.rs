@@ -73,7 +73,15 @@ fn push_lifecycle(line: &str, now_ns: i64, out: &mut OperationWriter<'_>) -> Opt
     Some(())
 }
 
-pub(crate) fn read_log(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Error> {
+/// True if a log with this name has latencies: `fio` adds `_lat.1.log` or `_clat.1.log` to the name of the job. Logs of
+/// submission latencies, bandwidths and rates have other values in the same column.
+pub(crate) fn has_latencies(name: &str) -> bool {
+    let file_name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    ["_lat.", "_clat."].iter().any(|part| file_name.contains(part))
+}
+
+/// Reads a log. Latencies are in ns (since `fio` 3.0), and a request is logged when it completes.
+pub(crate) fn read_log(bytes: &[u8], has_latencies: bool, out: &mut OperationWriter<'_>) -> Result<(), Error> {
     for (line_offset, line) in lines(bytes) {
         if line.trim_ascii().is_empty() {
             continue;
@@ -81,7 +89,7 @@ pub(crate) fn read_log(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<()
         out.count_record();
         let mut fields = line.split(|&byte| byte == b',').map(parse_unsigned);
         let mut field = || fields.next().flatten();
-        let (Some(time), Some(_), Some(direction), Some(length)) = (field(), field(), field(), field()) else {
+        let (Some(time), Some(value), Some(direction), Some(length)) = (field(), field(), field(), field()) else {
             out.count_loss(LossKind::Unreadable, line_offset);
             continue;
         };
@@ -97,8 +105,11 @@ pub(crate) fn read_log(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<()
         let Some(offset) = field() else {
             return Err(Error::MissingColumn { column: "offset; run fio with --log_offset=1" });
         };
-        let start_ns = i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(1_000_000);
-        out.push(&Operation { start_ns, level: Level::Application, offset, length, ..Operation::new(kind) });
+        let logged_ns = i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(1_000_000);
+        let duration_ns = if has_latencies { i64::try_from(value).ok() } else { None };
+        let start_ns = logged_ns.saturating_sub(duration_ns.unwrap_or(0));
+        let level = Level::Application;
+        out.push(&Operation { start_ns, duration_ns, level, offset, length, ..Operation::new(kind) });
     }
     Ok(())
 }

@@ -7,6 +7,8 @@ pub enum Format {
     ProcessMonitorLog,
     /// CSV exported by Process Monitor.
     ProcessMonitorCsv,
+    /// XML exported by Process Monitor.
+    ProcessMonitorXml,
     /// Output of `strace`.
     Strace,
     /// Output of `blkparse`.
@@ -28,6 +30,7 @@ impl Format {
         match self {
             Self::ProcessMonitorLog => "Process Monitor log",
             Self::ProcessMonitorCsv => "Process Monitor CSV",
+            Self::ProcessMonitorXml => "Process Monitor XML",
             Self::Strace => "strace output",
             Self::Blkparse => "blkparse output",
             Self::FioIolog => "fio I/O log",

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Format::ProcessMonitorLog`] | Process Monitor, binary log (`.pml`, version 9, 32 and 64 bit) |
 //! | [`Format::ProcessMonitorCsv`] | Process Monitor, CSV with any columns and locale |
+//! | [`Format::ProcessMonitorXml`] | Process Monitor, XML |
 //! | [`Format::Strace`] | `strace`, with or without `-f`, `-ff` ([`join_thread_files`]), `-t`, `-tt`, `-ttt`, `-r`, `-T`, `-y` |
 //! | [`Format::Blkparse`] | `blkparse`, default text format |
 //! | [`Format::FioIolog`] | `fio --write_iolog`, versions 2 and 3 |
@@ -40,6 +41,7 @@ mod operation;
 pub mod operations_csv;
 mod process_monitor_csv;
 mod process_monitor_log;
+mod process_monitor_xml;
 mod recognition;
 mod strace;
 
@@ -71,15 +73,30 @@ pub fn read_with_progress(
     sink: &mut dyn FnMut(&Operation<'_>),
     release: &mut dyn FnMut(usize),
 ) -> Result<Summary, Error> {
+    read_named("", bytes, sink, release)
+}
+
+/// Like [`read_with_progress`], for a file whose name is known. Only the name of a log of `fio` says whether its values
+/// are latencies.
+///
+/// # Errors
+/// Same as [`read`].
+pub fn read_named(
+    name: &str,
+    bytes: &[u8],
+    sink: &mut dyn FnMut(&Operation<'_>),
+    release: &mut dyn FnMut(usize),
+) -> Result<Summary, Error> {
     let Some(format) = recognize(bytes) else { return Err(Error::UnknownFormat) };
     let mut writer = operation::OperationWriter::new(format, sink, release);
     match format {
         Format::ProcessMonitorLog => process_monitor_log::read(bytes, &mut writer)?,
         Format::ProcessMonitorCsv => process_monitor_csv::read(bytes, &mut writer)?,
+        Format::ProcessMonitorXml => process_monitor_xml::read(bytes, &mut writer)?,
         Format::Strace => strace::read(bytes, &mut writer),
         Format::Blkparse => blkparse::read(bytes, &mut writer),
         Format::FioIolog => fio::read_iolog(bytes, &mut writer),
-        Format::FioLog => fio::read_log(bytes, &mut writer)?,
+        Format::FioLog => fio::read_log(bytes, fio::has_latencies(name), &mut writer)?,
         Format::DarshanTrace => darshan::read(bytes, &mut writer)?,
         Format::OperationsCsv => operations_csv::read(bytes, &mut writer)?,
     }

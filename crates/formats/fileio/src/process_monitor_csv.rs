@@ -22,41 +22,56 @@ struct Columns {
     duration: Option<usize>,
 }
 
+/// Reads the rows of an export.
+pub(crate) struct RowReader {
+    columns: Columns,
+    midnights: MidnightUnwrapper,
+    line: i64,
+}
+
+impl RowReader {
+    pub(crate) fn from_header(header: &[&[u8]]) -> Result<Self, Error> {
+        let find = |name: &str| header.iter().position(|field| text(field).trim() == name);
+        let columns = Columns {
+            operation: find("Operation").ok_or(Error::MissingColumn { column: "operation" })?,
+            path: find("Path"),
+            detail: find("Detail"),
+            result: find("Result"),
+            process: find("Process Name"),
+            pid: find("PID"),
+            tid: find("TID"),
+            relative: find("Relative Time"),
+            time: find("Time of Day"),
+            duration: find("Duration"),
+        };
+        Ok(Self { columns, midnights: MidnightUnwrapper::default(), line: 0 })
+    }
+
+    /// Reads the row at byte `offset`.
+    pub(crate) fn read(&mut self, fields: &[&[u8]], offset: usize, out: &mut OperationWriter<'_>) {
+        out.count_record();
+        out.report_progress(offset);
+        self.line += 1;
+        let operation = fields.get(self.columns.operation);
+        let Some(kind) = operation.and_then(|field| operation_kind(unquoted_bytes(field))) else { return };
+        if let Err(loss) = push(&self.columns, fields, kind, self.line, &mut self.midnights, out) {
+            out.count_loss(loss, offset);
+        }
+    }
+}
+
 pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Error> {
     let mut records = Records::new(bytes);
     let mut fields = Vec::new();
     records.read(&mut fields);
-    let find = |name: &str| fields.iter().position(|field| text(field).trim() == name);
-    let columns = Columns {
-        operation: find("Operation").ok_or(Error::MissingColumn { column: "operation" })?,
-        path: find("Path"),
-        detail: find("Detail"),
-        result: find("Result"),
-        process: find("Process Name"),
-        pid: find("PID"),
-        tid: find("TID"),
-        relative: find("Relative Time"),
-        time: find("Time of Day"),
-        duration: find("Duration"),
-    };
-    let mut midnights = MidnightUnwrapper::default();
-    let mut line = 0_i64;
+    let mut rows = RowReader::from_header(&fields)?;
     loop {
         let offset = records.offset();
         if !records.read(&mut fields) {
             return Ok(());
         }
-        if fields.len() == 1 {
-            continue;
-        }
-        out.count_record();
-        out.report_progress(offset);
-        line += 1;
-        let Some(kind) = fields.get(columns.operation).and_then(|field| operation_kind(unquoted_bytes(field))) else {
-            continue;
-        };
-        if let Err(loss) = push(&columns, &fields, kind, line, &mut midnights, out) {
-            out.count_loss(loss, offset);
+        if fields.len() > 1 {
+            rows.read(&fields, offset, out);
         }
     }
 }
@@ -115,7 +130,7 @@ fn push(
             _ if outcome != Outcome::Done => {}
             _ => return Err(LossKind::OffsetUnknown),
         }
-        if let Some((_, flags)) = detail.split_once("I/O Flags:") {
+        if let Some(flags) = after(&detail, "I/O Flags:") {
             if flags.contains("Paging I/O") {
                 operation.level = Level::Paging;
             }
@@ -130,16 +145,40 @@ fn push(
 /// Parses the number after `key` in a detail: digits of any script with any separators, up to the comma and letter that
 /// start the next detail. Returns `None` if there is none or it is negative, which means that the offset is not given.
 fn number_after(detail: &str, key: &str) -> Option<u64> {
-    let tail = detail.split_once(key)?.1;
+    let tail = after(detail, key)?;
     let mut number: Option<u64> = None;
-    for character in tail.trim_start().chars() {
-        if let Some(digit) = digit(character) {
-            number = Some(number.unwrap_or(0).checked_mul(10)?.checked_add(u64::from(digit))?);
-        } else if character.is_alphabetic() || character == '-' || character == ':' {
-            break;
+    let mut add = |digit: u32| {
+        number = Some(number.unwrap_or(0).checked_mul(10)?.checked_add(u64::from(digit))?);
+        Some(())
+    };
+    for (index, byte) in tail.trim_start().bytes().enumerate() {
+        match byte {
+            b'0'..=b'9' => add(u32::from(byte - b'0'))?,
+            b'-' | b':' => break,
+            _ if byte.is_ascii_alphabetic() => break,
+            _ if byte.is_ascii() => {}
+            _ => {
+                // Other scripts.
+                for character in tail.trim_start().get(index..).unwrap_or_default().chars() {
+                    if let Some(digit) = digit(character) {
+                        add(digit)?;
+                    } else if character.is_alphabetic() || character == '-' || character == ':' {
+                        break;
+                    }
+                }
+                break;
+            }
         }
     }
     number
+}
+
+/// Returns the text after the first occurrence of `key`.
+fn after<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    match text.strip_prefix(key) {
+        Some(tail) => Some(tail),
+        None => text.get(memchr::memmem::find(text.as_bytes(), key.as_bytes())? + key.len()..),
+    }
 }
 
 /// The zero digits of the scripts in which Windows writes numbers.
@@ -158,6 +197,26 @@ const PM_WORDS: [&str; 14] =
 
 /// Parses a time of day in any locale, to ns since midnight.
 fn time_of_day_ns(text: &str) -> Option<i64> {
+    let (time, word) = text.split_once(' ').unwrap_or((text, ""));
+    match clock_ns(time.as_bytes()) {
+        Some(ns) if matches!(word, "" | "AM" | "PM") => Some(with_half_day(ns, word == "PM", word.is_empty())),
+        _ => localized_time_of_day_ns(text),
+    }
+}
+
+/// Converts a time on a 12-hour clock to one on a 24-hour clock.
+const fn with_half_day(ns: i64, is_pm: bool, has_24_hours: bool) -> i64 {
+    const HOUR_NS: i64 = 3_600_000_000_000;
+    match (ns / HOUR_NS, is_pm) {
+        _ if has_24_hours => ns,
+        (12, false) => ns - 12 * HOUR_NS,
+        (0..12, true) => ns + 12 * HOUR_NS,
+        _ => ns,
+    }
+}
+
+/// Parses a time with digits, separators and words of any locale.
+fn localized_time_of_day_ns(text: &str) -> Option<i64> {
     let mut normalized = String::with_capacity(text.len());
     let mut letters = String::new();
     let mut last_was_digit = false;
@@ -182,17 +241,7 @@ fn time_of_day_ns(text: &str) -> Option<i64> {
     };
     let ns = clock_ns(time.as_bytes())?;
     let word = letters.trim().to_lowercase();
-    if word.is_empty() {
-        return Some(ns);
-    }
-    let hour_ns = 3_600_000_000_000;
-    let hours = ns / hour_ns;
-    let is_pm = PM_WORDS.contains(&word.as_str());
-    Some(match (hours, is_pm) {
-        (12, false) => ns - 12 * hour_ns,
-        (0..12, true) => ns + 12 * hour_ns,
-        _ => ns,
-    })
+    Some(with_half_day(ns, PM_WORDS.contains(&word.as_str()), word.is_empty()))
 }
 
 fn is_separator(character: char) -> bool {

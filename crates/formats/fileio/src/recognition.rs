@@ -3,7 +3,7 @@
 use crate::csv::{self, Records};
 use crate::format::Format;
 use crate::number::{lines, parse_unsigned};
-use crate::{blkparse, strace};
+use crate::{blkparse, process_monitor_xml, strace};
 
 /// Number of bytes inspected at the start of a recording.
 pub const SNIFF_LEN: usize = 64 * 1024;
@@ -23,6 +23,9 @@ pub fn recognize(bytes: &[u8]) -> Option<Format> {
     }
     if bytes.iter().take(4096).any(|&byte| byte == 0) {
         return None;
+    }
+    if process_monitor_xml::is_export(bytes) {
+        return Some(Format::ProcessMonitorXml);
     }
     let mut header = Vec::new();
     Records::new(bytes).read(&mut header);

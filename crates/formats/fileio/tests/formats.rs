@@ -1,6 +1,6 @@
 //! Tests each format as written by its program.
 
-use onoff_fileio::{Error, Level, LossKind, OperationKind, Outcome, Summary, read};
+use onoff_fileio::{Error, Format, Level, LossKind, OperationKind, Outcome, Summary, read};
 
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
@@ -252,6 +252,53 @@ fn reads_fio_and_darshan() {
     assert_eq!(read(counters, &mut |_| {}).unwrap_err(), Error::CountersOnly);
     let no_offset = b"0, 20039, 0, 8192\n";
     assert!(matches!(read(no_offset, &mut |_| {}).unwrap_err(), Error::MissingColumn { .. }));
+}
+
+#[test]
+fn process_monitor_xml_reads_like_its_csv() {
+    let xml = "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n<procmon><processlist><process><ProcessName>a.exe\
+        </ProcessName></process></processlist><eventlist>\r\n<event>\r\n<ProcessIndex>7</ProcessIndex>\r\n\
+        <Time_of_Day>1:18:10.7752429 PM</Time_of_Day>\r\n<Process_Name>a.exe</Process_Name>\r\n<PID>7</PID>\r\n\
+        <Operation>ReadFile</Operation>\r\n<Path>C:\\R&amp;D\\x.dat</Path>\r\n<Result>SUCCESS</Result>\r\n\
+        <Detail>Offset: 4,096, Length: 512, I/O Flags: Non-cached, Priority: Normal</Detail>\r\n\
+        <stack><frame><depth>0</depth><path>C:\\decoy</path></frame></stack></event>\r\n\
+        <event><Time_of_Day>1:18:10.7752430 PM</Time_of_Day><Operation>RegOpenKey</Operation></event>\r\n\
+        <event><Time_of_Day>1:18:11.0 PM</Time_of_Day><Operation>ReadFile</Operation><Pa";
+    let (operations, summary) = rows(xml.as_bytes());
+    assert_eq!(summary.format, Format::ProcessMonitorXml);
+    let csv = "\"Time of Day\",\"Process Name\",\"PID\",\"Operation\",\"Path\",\"Result\",\"Detail\"\n\"1:18:10.7752429 PM\",\
+        \"a.exe\",\"7\",\"ReadFile\",\"C:\\R&D\\x.dat\",\"SUCCESS\",\"Offset: 4,096, Length: 512, I/O Flags: Non-cached, Priority: Normal\"\n";
+    let (expected, _) = rows(csv.as_bytes());
+    assert_eq!(format!("{operations:?}"), format!("{expected:?}"));
+    // The export ends within an event.
+    assert_eq!((summary.records, summary.losses.count(LossKind::Unreadable)), (3, 1));
+}
+
+#[test]
+fn only_latency_logs_of_fio_have_durations() {
+    let log = b"5, 2000000, 0, 4096, 8192, 0\n9, 1000000, 1, 512, 0, 0\n";
+    let times = |name: &str| {
+        let mut times = Vec::new();
+        onoff_fileio::read_named(name, log, &mut |io| times.push((io.start_ns, io.duration_ns)), &mut |_| {}).unwrap();
+        times
+    };
+    // A request is logged when it completes: 5 ms minus 2 ms, 9 ms minus 1 ms.
+    let expected = [(0, Some(2_000_000)), (5_000_000, Some(1_000_000))];
+    assert_eq!(times("/a/job_lat.1.log"), expected);
+    assert_eq!(times("job_clat.log"), expected);
+    // Decoys: the values are bandwidths, submission latencies, or unknown.
+    for name in ["job_bw.1.log", "job_slat.1.log", "a_lat.d/job_iops.1.log", ""] {
+        assert_eq!(times(name), [(0, None), (4_000_000, None)], "{name}");
+    }
+}
+
+#[test]
+fn strace_shows_which_requests_bypass_the_cache() {
+    let text = b"1 0.1 openat(AT_FDCWD, \"/a\", O_RDONLY|O_DIRECT) = 3\n1 0.2 pread64(3, \"\", 512, 0) = 512\n\
+        1 0.3 fcntl(3, F_SETFL, O_RDONLY) = 0\n1 0.4 pread64(3, \"\", 512, 0) = 512\n";
+    let mut unbuffered = Vec::new();
+    read(text, &mut |io| unbuffered.push(io.unbuffered)).unwrap();
+    assert_eq!(unbuffered, [false, true, false]);
 }
 
 #[test]

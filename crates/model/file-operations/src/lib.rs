@@ -53,7 +53,8 @@ pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
         };
         let summary = match read_in_chunks(file.bytes(), CHUNK_BYTES, &mut builder.rows, &mut release) {
             Some(summary) => summary,
-            None => onoff_fileio::read_with_progress(
+            None => onoff_fileio::read_named(
+                file.name(),
                 file.bytes(),
                 &mut |operation| builder.rows.add(operation),
                 &mut release,
@@ -88,6 +89,9 @@ fn join_thread_files(files: &Files) -> Option<(JoinedFiles, String)> {
     let name = format!("{name} and {} more, joined", parts.len().saturating_sub(1));
     (parts.len() > 1).then(|| onoff_fileio::join_thread_files(&parts)).flatten().map(|joined| (joined, name))
 }
+
+/// Number of rows after which the memory of unused columns is released.
+const RELEASE_INTERVAL: usize = 1 << 21;
 
 /// Size of a chunk, in bytes. Small enough that its rows are still cached when they are merged.
 const CHUNK_BYTES: usize = 2 << 20;
@@ -223,6 +227,10 @@ impl Rows {
         self.earliest_ns = self.earliest_ns.min(row.start_ns);
         self.end_ns = self.end_ns.max(row.end_ns.unwrap_or(row.start_ns));
         self.file_ios.push(row);
+        if self.file_ios.len().is_multiple_of(RELEASE_INTERVAL) {
+            // Columns without values do not take memory up to here.
+            self.file_ios.shrink_to_fit();
+        }
     }
 
     /// Returns the generated id of a process that has only a name.
@@ -320,7 +328,9 @@ impl TraceBuilder {
         };
         self.trace.clock = Clock { start_unix_ns, ..Clock::default() };
         self.trace.system.kind = match summaries.first().map(|summary| summary.format) {
-            Some(Format::ProcessMonitorCsv | Format::ProcessMonitorLog) => SystemKind::Windows,
+            Some(Format::ProcessMonitorCsv | Format::ProcessMonitorLog | Format::ProcessMonitorXml) => {
+                SystemKind::Windows
+            }
             Some(Format::Strace | Format::Blkparse) => SystemKind::Linux,
             _ => SystemKind::Unknown,
         };

@@ -55,7 +55,7 @@ impl<T: Plain> Spillable for Values<T> {
 #[derive(Clone, Debug)]
 pub struct Nullable<T: Plain> {
     values: Values<T>,
-    /// 1 if the value is present, 0 if it is null.
+    /// 1 if the value is present, 0 if it is null; empty if no value is null.
     present: Values<u8>,
 }
 
@@ -68,15 +68,45 @@ impl<T: Plain> Default for Nullable<T> {
 impl<T: Plain + Default> Nullable<T> {
     /// Returns the values in order.
     pub fn iter(&self) -> impl Iterator<Item = Option<T>> + '_ {
-        self.values.iter().zip(&self.present).map(|(&value, &present)| (present != 0).then_some(value))
+        let present: &[u8] = &self.present;
+        self.values.iter().enumerate().map(move |(row, &value)| is_present(present, row).then_some(value))
     }
     /// Replaces the value at `row`, for values that become known later. Ignored if there is no such row.
     pub fn set(&mut self, row: usize, value: Option<T>) {
-        if let (Some(cell), Some(present)) = (self.values.get_mut(row), self.present.get_mut(row)) {
+        if row >= self.values.len() {
+            return;
+        }
+        if value.is_none() {
+            self.store_presence();
+        }
+        if let Some(present) = self.present.make_mut().get_mut(row) {
             *present = u8::from(value.is_some());
+        }
+        if let Some(cell) = self.values.get_mut(row) {
             *cell = value.unwrap_or_default();
         }
     }
+    #[inline]
+    fn push(&mut self, value: Option<T>) {
+        if value.is_none() {
+            self.store_presence();
+        }
+        if !self.present.is_empty() || value.is_none() {
+            self.present.push(u8::from(value.is_some()));
+        }
+        self.values.push(value.unwrap_or_default());
+    }
+    /// Stores the presence of each value, before the first null.
+    fn store_presence(&mut self) {
+        if self.present.is_empty() && !self.values.is_empty() {
+            self.present = Values::from(vec![1; self.values.len()]);
+        }
+    }
+}
+
+#[inline]
+fn is_present(present: &[u8], row: usize) -> bool {
+    present.is_empty() || present.get(row).is_some_and(|&present| present != 0)
 }
 
 /// Releases memory that a numeric column does not need. An all-zero column (nothing recorded for it) is replaced by a
@@ -130,12 +160,11 @@ macro_rules! number_cell {
             const UNKNOWN: Self = None;
             #[inline]
             fn push(column: &mut Self::Column, value: Self) {
-                column.values.push(value.unwrap_or_default());
-                column.present.push(u8::from(value.is_some()));
+                column.push(value);
             }
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self {
-                (column.present[row] != 0).then(|| column.values[row])
+                is_present(&column.present, row).then(|| column.values[row])
             }
             fn memory(column: &Self::Column) -> usize {
                 column.values.memory() + column.present.memory()
@@ -150,7 +179,8 @@ macro_rules! number_cell {
                 visit(&mut column.present);
             }
             fn view(column: &Self::Column) -> Column<'_> {
-                Column::$kind(Numbers { values: &column.values, present: Some(&column.present) })
+                let present = (!column.present.is_empty()).then_some(&*column.present);
+                Column::$kind(Numbers { values: &column.values, present })
             }
         }
     )*};

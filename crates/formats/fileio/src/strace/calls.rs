@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use super::descriptors::{Descriptors, OpenFile, OpenFileId, is_seekable};
-use super::line::{self, Axis, Content, Time, parse_descriptor, split_arguments, unquote};
+use super::line::{self, Arguments, Axis, Content, Time, parse_descriptor, unquote};
 use crate::format::Format;
 use crate::losses::{LossKind, Losses};
 use crate::number::{lines, parse_unsigned};
@@ -197,14 +197,14 @@ impl CallReader {
         out: &mut OperationWriter<'_>,
     ) {
         let (number, result_path, duration_ns) = line::parse_result(result);
-        let arguments = split_arguments(argument_text);
+        let arguments = Arguments::split(argument_text);
         let call = Call {
             line_offset,
             tid,
             start_ns,
             elapsed_ns,
             name,
-            arguments: &arguments,
+            arguments: arguments.as_slice(),
             result: number,
             result_path,
             duration_ns,
@@ -324,12 +324,12 @@ impl CallReader {
             0 if kind == OperationKind::Read => Outcome::EndOfFile,
             _ => Outcome::Done,
         };
-        let path = &self.files.get(id)?.path;
-        out.push(&Operation { outcome, offset, length, ..self.operation(call, kind, path, id) });
+        let file = self.files.get(id)?;
+        let operation = self.operation(call, kind, &file.path, id);
+        out.push(&Operation { outcome, offset, length, unbuffered: file.direct, ..operation });
         let end = offset.saturating_add(length);
         if kind == OperationKind::Write {
-            let path = path.clone();
-            self.files.grow_to(&path, end);
+            self.files.grow_to(id, end);
         }
         if advances {
             self.files.get_mut(id)?.position = end;
@@ -399,6 +399,7 @@ impl CallReader {
             path,
             position: 0,
             append: flags.contains("O_APPEND"),
+            direct: flags.contains("O_DIRECT"),
         };
         let id = self.files.open(call.tid, descriptor, file, flags.contains("O_CLOEXEC"));
         let path = &self.files.get(id)?.path;
@@ -451,8 +452,8 @@ impl CallReader {
         {
             let file = self.files.get_mut(id)?;
             file.position = position;
-            let path = file.path.clone();
             if call.arguments.get(1) == Some(&"0") && call.arguments.get(2) == Some(&"SEEK_END") {
+                let path = file.path.clone();
                 self.files.set_size(&path, position);
             }
         }
@@ -475,7 +476,9 @@ impl CallReader {
         if call.result == Some(0)
             && let Some(id) = self.files.find(call.tid, number, path)
         {
-            self.files.get_mut(id)?.append = call.arguments.get(2)?.contains("O_APPEND");
+            let flags = call.arguments.get(2)?;
+            let file = self.files.get_mut(id)?;
+            (file.append, file.direct) = (flags.contains("O_APPEND"), flags.contains("O_DIRECT"));
         }
         Some(())
     }

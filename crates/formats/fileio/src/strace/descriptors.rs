@@ -9,6 +9,8 @@ pub(super) struct OpenFile {
     /// Position of the next read or write without an explicit offset.
     pub(super) position: u64,
     pub(super) append: bool,
+    /// True if requests bypass the cache (`O_DIRECT`).
+    pub(super) direct: bool,
     /// False for pipes, sockets and the like.
     pub(super) seekable: bool,
 }
@@ -163,8 +165,10 @@ impl Descriptors {
         }
     }
 
-    pub(super) fn grow_to(&mut self, path: &str, end: u64) {
-        if let Some(current) = self.sizes.get_mut(path) {
+    /// Records that a write to an open file ended at `end`.
+    pub(super) fn grow_to(&mut self, id: OpenFileId, end: u64) {
+        let Some(file) = self.open_files.get(id) else { return };
+        if let Some(current) = self.sizes.get_mut(&file.path) {
             *current = (*current).max(end);
         }
     }

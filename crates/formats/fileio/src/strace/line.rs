@@ -158,31 +158,50 @@ fn split_at_closing_parenthesis(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Splits the arguments of a call, at most `MAX_ARGUMENTS`.
-pub(super) fn split_arguments(text: &str) -> Vec<&str> {
-    let mut arguments = Vec::new();
-    let mut start = 0;
-    let mut depth = 0_u32;
-    let mut scanner = Scanner::new(text);
-    while let Some((index, byte)) = scanner.next() {
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            b',' if depth == 0 && arguments.len() < MAX_ARGUMENTS => {
-                arguments.push(text.get(start..index).unwrap_or_default().trim());
-                start = index + 1;
-            }
-            _ => {}
-        }
-    }
-    let last_argument = text.get(start..).unwrap_or_default().trim();
-    if !last_argument.is_empty() || !arguments.is_empty() {
-        arguments.push(last_argument);
-    }
-    arguments
+/// Maximum number of arguments of a call; further ones are part of the last. No system call has more than six.
+const MAX_ARGUMENTS: usize = 16;
+
+/// The arguments of a call.
+pub(super) struct Arguments<'l> {
+    texts: [&'l str; MAX_ARGUMENTS],
+    count: usize,
 }
 
-const MAX_ARGUMENTS: usize = 16;
+impl<'l> Arguments<'l> {
+    pub(super) fn split(text: &'l str) -> Self {
+        let mut arguments = Arguments { texts: [""; MAX_ARGUMENTS], count: 0 };
+        let mut start = 0;
+        let mut depth = 0_u32;
+        let mut scanner = Scanner::new(text);
+        while let Some((index, byte)) = scanner.next() {
+            match byte {
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                b',' if depth == 0 && arguments.count + 1 < MAX_ARGUMENTS => {
+                    arguments.push(text.get(start..index).unwrap_or_default().trim());
+                    start = index + 1;
+                }
+                _ => {}
+            }
+        }
+        let last_argument = text.get(start..).unwrap_or_default().trim();
+        if !last_argument.is_empty() || arguments.count > 0 {
+            arguments.push(last_argument);
+        }
+        arguments
+    }
+
+    fn push(&mut self, text: &'l str) {
+        if let Some(slot) = self.texts.get_mut(self.count) {
+            *slot = text;
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[&'l str] {
+        self.texts.get(..self.count).unwrap_or_default()
+    }
+}
 
 /// Iterates over the bytes of a call outside of strings and of the paths that `-y` prints after descriptors.
 struct Scanner<'l> {
@@ -356,7 +375,8 @@ mod tests {
     fn ignores_delimiters_in_strings_and_paths() {
         let line = "read(3</a (1), b>, \") = 5, \\\"\", 4) = 4 <0.000004>";
         let Content::Call { name, arguments: argument_text, result: result_text } = call(line) else { panic!() };
-        assert_eq!((name, split_arguments(argument_text)), ("read", vec!["3</a (1), b>", "\") = 5, \\\"\"", "4"]));
+        let arguments = Arguments::split(argument_text);
+        assert_eq!((name, arguments.as_slice()), ("read", &["3</a (1), b>", "\") = 5, \\\"\"", "4"][..]));
         assert_eq!(parse_result(result_text), (Some(4), None, Some(4_000)));
         assert_eq!(parse_descriptor("3</a (1), b>"), Some((3, Some("/a (1), b"))));
         assert_eq!(parse_descriptor("3</a b (deleted)>"), Some((3, Some("/a b"))));
