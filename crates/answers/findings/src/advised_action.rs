@@ -74,16 +74,32 @@ impl AdvisedAction {
         }
     }
 
-    /// Sets the start type of a service, in the words of `sc config`.
+    /// Sets the start type of a service, in the words of `sc.exe config`. In PowerShell, `sc` without `.exe` writes a
+    /// file.
     #[must_use]
     pub fn start_service(service: &ServiceEntry, start: &'static str) -> Self {
         let present = match service.start {
             ServiceStart::Auto if service.is_delayed => "delayed-auto",
             start => start.as_str(),
         };
-        let command = |start: &str| format!("sc config {} start= {start}", quoted(&service.name));
+        let command = |start: &str| format!("sc.exe config {} start= {start}", quoted(&service.name));
         Self::new(format!("start type of {}", service.name.to_lowercase()), start, command(start))
             .undo(command(present))
+    }
+
+    /// Changes the boot configuration. `undo` restores the present state.
+    #[must_use]
+    pub fn boot_entry(
+        target: impl Into<String>,
+        value: impl Into<String>,
+        command: impl Into<String>,
+        undo: impl Into<String>,
+        breaks: &str,
+    ) -> Self {
+        Self::new(target, value, command).undo(undo).breaks(format!(
+            "{breaks}; if the volume is encrypted with BitLocker, suspend it first ('manage-bde -protectors -disable C:'), or the \
+             next start asks for the recovery key"
+        ))
     }
 
     #[must_use]
@@ -170,8 +186,8 @@ mod tests {
             ..ServiceEntry::default()
         };
         let action = AdvisedAction::start_service(&service, "demand");
-        assert_eq!(action.command.as_deref(), Some("sc config Maker start= demand"));
-        assert_eq!(action.undo.as_deref(), Some("sc config Maker start= delayed-auto"));
+        assert_eq!(action.command.as_deref(), Some("sc.exe config Maker start= demand"));
+        assert_eq!(action.undo.as_deref(), Some("sc.exe config Maker start= delayed-auto"));
         assert_eq!((action.target.as_str(), action.value.as_str()), ("start type of maker", "demand"));
     }
 }

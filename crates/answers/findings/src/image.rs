@@ -176,6 +176,7 @@ fn driver_in_image(name: &str, report: &ImageReport) -> Option<String> {
         let signature = match (driver.has_embedded_signature, driver.is_test_signed) {
             (_, true) => "is test-signed",
             (true, _) => "has an embedded signature",
+            _ if driver.is_part_of_windows => "is a part of Windows and signed by its catalogs, by design",
             _ => "has no embedded signature, so the loader searches all catalogs",
         };
         return Some(format!("{} {signature}", driver.file));

@@ -166,6 +166,9 @@ fn filter_note(filter: &WriteFilter) -> String {
         );
     }
     let how = match filter.kind {
+        WriteFilterKind::Uwf if filter.is_horm_enabled == Some(true) => {
+            "turn HORM off first ('uwfmgr filter disable-horm'), then the filter ('uwfmgr filter disable' and a restart)"
+        }
         WriteFilterKind::Uwf => {
             "turn the filter off first ('uwfmgr filter disable' and a restart), or use servicing mode ('uwfmgr servicing enable')"
         }

@@ -1,7 +1,9 @@
 //! Tests that the advice about an installation does not contradict itself, and fits its write filter, edition and version.
 #![allow(clippy::unwrap_used)]
 
+use onoff_findings::finding::FindingSeverity;
 use onoff_findings::image::ImageAudit;
+use onoff_trace::DriverFile;
 
 use crate::image_builder::{CS, ImageBuilder, driver, plans};
 
@@ -189,8 +191,8 @@ fn test_signed_boot_drivers_are_replaced_before_test_signing_is_turned_off() {
     turn_on(&mut image);
     let finding = image.finding("image/test-signing").unwrap();
     assert_eq!(finding.title, "test signing is on");
-    assert_eq!(finding.actions[0].command.as_deref(), Some("bcdedit /set testsigning off"));
-    assert_eq!(finding.actions[0].undo.as_deref(), Some("bcdedit /set testsigning on"));
+    assert_eq!(finding.actions[0].command.as_deref(), Some(r#"bcdedit /set "{default}" testsigning off"#));
+    assert_eq!(finding.actions[0].undo.as_deref(), Some(r#"bcdedit /set "{default}" testsigning on"#));
     image.drivers = vec![driver("disk.sys", true, true)];
     let finding = image.finding("image/test-signing").unwrap();
     assert!(finding.title.contains("boot drivers need it: disk.sys"), "{}", finding.title);
@@ -269,4 +271,105 @@ fn power_cuts_decide_between_filter_and_fast_startup() {
     image.control("Power").set_value("HibernateEnabled", 0_u32);
     let finding = image.finding("image/fast-startup-without-hibernation").unwrap();
     assert!(!finding.advice.contains("hibernate on"), "{}", finding.advice);
+}
+
+#[test]
+fn drivers_of_windows_are_signed_by_catalog_by_design() {
+    let of_windows = |name: &str| DriverFile { is_part_of_windows: true, ..driver(name, false, false) };
+    let mut image = ImageBuilder::healthy();
+    image.service("acpi", 1, 0, r"System32\drivers\acpi.sys");
+    image.drivers = vec![of_windows("acpi.sys"), driver("disk.sys", true, false)];
+    assert!(image.finding("image/boot-driver-catalog").is_none());
+    // A driver of a vendor, among drivers of Windows that need the catalogs in any case.
+    image.service("vendor", 1, 0, r"System32\drivers\vendor.sys");
+    image.drivers.push(driver("vendor.sys", false, false));
+    let finding = image.finding("image/boot-driver-catalog").unwrap();
+    assert!(finding.title.ends_with("signature: vendor.sys"), "{}", finding.title);
+    assert_eq!(finding.severity, FindingSeverity::Note);
+    assert!(finding.advice.contains("saves little here"), "{}", finding.advice);
+    // Decoy: all drivers of Windows have an embedded signature, so the vendor's driver alone needs the catalogs.
+    image.drivers[0] = driver("acpi.sys", true, false);
+    let finding = image.finding("image/boot-driver-catalog").unwrap();
+    assert_eq!(finding.severity, FindingSeverity::Moderate);
+    assert!(finding.advice.contains("1 to 3 s"), "{}", finding.advice);
+}
+
+#[test]
+fn work_of_windows_before_the_first_session_is_finished_not_removed() {
+    let finding = |name: &str, entries: &[&str]| {
+        let mut image = ImageBuilder::healthy();
+        image.control("Session Manager").set_value(name, entries);
+        image.finding("image/boot-execute")
+    };
+    let update = finding("SetupExecute", &[r"C:\Windows\System32\poqexec.exe /display_progress pending.xml"]).unwrap();
+    assert!(update.advice.starts_with("boot once") && update.actions.is_empty(), "{}", update.advice);
+    let check = finding("BootExecute", &[r"autocheck autochk /r \??\C:", "autocheck autochk *"]).unwrap();
+    assert!(check.advice.contains("disk check") && check.actions.is_empty(), "{}", check.advice);
+    assert!(finding("BootExecute", &["autocheck autochk /k:C *"]).is_none());
+    // A leftover entry is removed; the disk check stays.
+    let leftover = finding("BootExecute", &["autocheck autochk *", "vendor_defrag"]).unwrap();
+    assert!(leftover.actions[0].command.as_deref().unwrap().contains(r#"/d "autocheck autochk *" "#));
+}
+
+#[test]
+fn only_services_that_windows_can_delay_are_delayed() {
+    let mut image = ImageBuilder::healthy();
+    for name in ["Alone", "Grouped", "Needed"] {
+        image.service(name, 16, 2, &format!(r"C:\Own\{name}.exe"));
+        image.needed.push(name.to_owned());
+    }
+    image.system.subkey(&format!(r"{CS}\Services\Grouped")).set_value("Group", "Own group");
+    image.system.subkey(&format!(r"{CS}\Services\Alone")).set_value("DependOnService", ["Needed"].as_slice());
+    let finding = image.finding("image/service-could-trigger").unwrap();
+    let commands: Vec<&str> = finding.actions.iter().filter_map(|action| action.command.as_deref()).collect();
+    assert_eq!(commands, ["sc.exe config Alone start= delayed-auto"]);
+}
+
+#[test]
+fn windows_server_waits_for_the_network_whatever_the_policy_says() {
+    let mut image = ImageBuilder::healthy();
+    let path = r"Policies\Microsoft\Windows NT\CurrentVersion\Winlogon";
+    image.software.subkey(path).set_value("SyncForegroundPolicy", 1_u32);
+    let finding = image.finding("image/policy-waits").unwrap();
+    assert!(finding.actions[0].breaks.contains("a policy of the domain sets the value again"));
+    image.software.subkey(r"Microsoft\Windows NT\CurrentVersion").set_value("InstallationType", "Server");
+    image.edition("ServerStandard");
+    assert!(image.finding("image/policy-waits").is_none());
+}
+
+#[test]
+fn changes_of_the_boot_configuration_name_their_entry_and_bitlocker() {
+    let mut image = ImageBuilder::healthy();
+    for (element, value) in [("260000a0", 1_u64), ("25000061", 2)] {
+        let key = image.bcd.subkey(&format!(r"Objects\{{1}}\Elements\{element}"));
+        key.set_value("Element", value.to_le_bytes().to_vec());
+    }
+    for (code, command) in [
+        ("image/boot-menu-waits", r#"bcdedit /debug "{default}" off"#),
+        ("image/boot-entry-limits", r#"bcdedit /deletevalue "{default}" numproc"#),
+    ] {
+        let finding = image.finding(code).unwrap();
+        assert_eq!(finding.actions[0].command.as_deref(), Some(command));
+        assert!(finding.actions[0].breaks.contains("BitLocker"), "{}", finding.actions[0].breaks);
+    }
+}
+
+#[test]
+fn servicing_mode_keeps_windows_update() {
+    let mut image = ImageBuilder::filtered();
+    image.service("wuauserv", 32, 2, "svchost.exe");
+    let finding = image.finding("image/filter-maintenance-on").unwrap();
+    assert_eq!(finding.actions[0].command.as_deref(), Some("sc.exe config wuauserv start= demand"));
+    image.set_horm(true);
+    let finding = image.finding("image/filter-maintenance-on").unwrap();
+    assert!(finding.advice.contains("uwfmgr filter disable-horm"), "{}", finding.advice);
+}
+
+#[test]
+fn driver_verifier_can_be_turned_on_again() {
+    let mut image = ImageBuilder::healthy();
+    let memory = image.control(r"Session Manager\Memory Management");
+    memory.set_value("VerifyDrivers", "a.sys b.sys").set_value("VerifyDriverLevel", 0x9bb_u32);
+    let finding = image.finding("image/driver-verifier").unwrap();
+    assert_eq!(finding.actions[0].undo.as_deref(), Some("verifier /flags 0x9bb /driver a.sys b.sys"));
 }

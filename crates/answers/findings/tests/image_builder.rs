@@ -218,5 +218,5 @@ impl ImageBuilder {
 }
 
 pub fn driver(name: &str, has_embedded_signature: bool, is_test_signed: bool) -> DriverFile {
-    DriverFile { name: name.to_owned(), has_embedded_signature, is_test_signed }
+    DriverFile { name: name.to_owned(), has_embedded_signature, is_test_signed, is_part_of_windows: false }
 }

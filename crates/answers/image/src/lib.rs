@@ -233,6 +233,8 @@ pub struct BootDriverSignature {
     pub has_embedded_signature: bool,
     /// True if that signature is a test signature.
     pub is_test_signed: bool,
+    /// True if the version information of the file names it as a part of Windows.
+    pub is_part_of_windows: bool,
 }
 
 /// Analyzes an image.
@@ -368,6 +370,7 @@ fn boot_drivers(image: &Image, services: &[ServiceEntry]) -> Vec<BootDriverSigna
                 is_present: driver.is_some(),
                 has_embedded_signature: driver.is_some_and(|driver| driver.has_embedded_signature),
                 is_test_signed: driver.is_some_and(|driver| driver.is_test_signed),
+                is_part_of_windows: driver.is_some_and(|driver| driver.is_part_of_windows),
                 file,
             }
         })

@@ -118,7 +118,7 @@ fn findings_have_commands_and_reasons_why_others_are_withheld() {
     assert!(text.contains("Windows Server has no fast startup") && !text.contains("powercfg"), "{text}");
     let csv = folder.answer("image SYSTEM --format csv --by finding");
     assert!(csv.lines().next().unwrap().contains(",advice,commands,undo,breaks,"), "{csv}");
-    assert!(csv.contains(",sc config Maker start= delayed-auto,sc config Maker start= auto,"), "{csv}");
+    assert!(csv.contains(",sc.exe config Maker start= delayed-auto,sc.exe config Maker start= auto,"), "{csv}");
 }
 
 #[test]

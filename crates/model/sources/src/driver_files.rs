@@ -1,7 +1,8 @@
 //! Reads the signatures of the recorded computer's driver files.
 //!
 //! Reads only the headers and the attribute certificate table of a program (Microsoft's PE format, "The Attribute
-//! Certificate Table"). Resources, imports and sections are not read, so damage there does not matter.
+//! Certificate Table"). Imports and sections are not read, so damage there does not matter. The version information is
+//! found by its keys (`StringFileInfo`), without the tree of resources.
 
 use memchr::memmem;
 use onoff_trace::DriverFile;
@@ -32,7 +33,25 @@ pub fn driver_file(name: &str, bytes: &[u8]) -> Result<DriverFile, &'static str>
         name: name.to_ascii_lowercase(),
         has_embedded_signature: !signatures.is_empty(),
         is_test_signed: signatures.iter().any(is_test_certificate),
+        is_part_of_windows: version_text(bytes, "CompanyName").starts_with("Microsoft")
+            && version_text(bytes, "ProductName").ends_with("Operating System"),
     })
+}
+
+/// Maximum length of a text of the version information, characters.
+const MAX_VERSION_TEXT_LEN: usize = 256;
+
+/// Returns a text of the version information; empty if there is none.
+fn version_text(bytes: &[u8], key: &str) -> String {
+    let key: Vec<u8> = key.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
+    let Some(after) = memmem::find(bytes, &key).and_then(|start| bytes.get(start + key.len()..)) else {
+        return String::new();
+    };
+    // The key is padded to a multiple of four bytes.
+    let units = after.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
+    let padding = units.clone().take(2).take_while(|&unit| unit == 0).count();
+    let text = units.skip(padding).take(MAX_VERSION_TEXT_LEN).take_while(|&unit| unit != 0);
+    char::decode_utf16(text).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 /// Returns the attribute certificate table; empty if the program has none.
@@ -129,6 +148,34 @@ mod tests {
         let resource = memmem::find(&bytes, b"resource data").unwrap();
         bytes[resource..resource + 11].copy_from_slice(b"WDKTestCert");
         assert_eq!(read(&bytes), Ok((true, false)));
+    }
+
+    /// Returns a text of the version information: a header, the key and the value, each padded to four bytes.
+    fn version_string(key: &str, value: &str) -> Vec<u8> {
+        let wide = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        let mut bytes = vec![0, 0, value.len() as u8 + 1, 0, 1, 0];
+        bytes.extend(wide(key));
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes.extend(wide(value));
+        bytes
+    }
+
+    #[test]
+    fn recognizes_parts_of_windows_by_version_information() {
+        let is_part_of_windows = |company: &str, product: &str| {
+            let mut bytes = program(None);
+            bytes.extend(version_string("CompanyName", company));
+            bytes.extend(version_string("ProductName", product));
+            driver_file("A.SYS", &bytes).unwrap().is_part_of_windows
+        };
+        assert!(is_part_of_windows("Microsoft Corporation", "Microsoft® Windows® Operating System"));
+        // Decoys: another product of Microsoft, and another company that names Windows.
+        assert!(!is_part_of_windows("Microsoft Corporation", "Microsoft® Hardware Center"));
+        assert!(!is_part_of_windows("A Company", "Driver for the Windows Operating System"));
+        assert!(!driver_file("A.SYS", &program(None)).unwrap().is_part_of_windows);
+        for len in 0..60 {
+            let _ = version_text(&version_string("CompanyName", "Microsoft")[..len.min(50)], "CompanyName");
+        }
     }
 
     #[test]

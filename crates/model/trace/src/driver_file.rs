@@ -12,4 +12,7 @@ pub struct DriverFile {
     pub has_embedded_signature: bool,
     /// Whether the embedded signature uses a test certificate.
     pub is_test_signed: bool,
+    /// Whether the file's version information names it as a part of Windows. Microsoft signs many of these files by
+    /// catalog.
+    pub is_part_of_windows: bool,
 }

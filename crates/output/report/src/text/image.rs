@@ -286,7 +286,7 @@ fn candidates(audit: &ImageAudit, top: usize) -> Option<Section<'_>> {
         .name("cost", "published cost", 24, |candidate| Value::text(candidate.cost))
         .name("needed_by", "needed by", 36, |candidate| Value::Text(candidate.needed_by.join(", ").into()))
         .build_if_any()?;
-    let advice = "Change one at a time with 'sc config NAME start= demand' or delayed-auto (starts two minutes later), then test.";
+    let advice = "Change one at a time with 'sc.exe config NAME start= demand' or delayed-auto (starts two minutes later), then test.";
     Some(section.line(QUIET, advice))
 }
 

@@ -6,7 +6,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A boot-start driver that is signed through a catalog instead of in its own file.
+    /// A boot-start driver that is not a part of Windows and is signed through a catalog instead of in its own file.
     ///
     /// # Why it costs time
     /// The loader has to find and read the catalog files to verify the signature: 1 to 3 s in total, depending on disk
@@ -17,11 +17,14 @@ rule! {
     /// disk image. Signatures are not in any recording.
     ///
     /// # What to do
-    /// Embed the signature in the driver file. `signtool verify /v driver.sys` shows how a file is signed.
+    /// Ask the vendor to embed the signature in the driver file. `signtool verify /v driver.sys` shows how a file is
+    /// signed. If drivers of Windows itself are signed by catalog too, the loader reads the catalogs for them anyway,
+    /// and the change saves little.
     ///
     /// # When it is wrong
     /// A file without an embedded signature may be unsigned. A driver whose file name differs from its service name is
-    /// not found.
+    /// not found. Microsoft signs many drivers of Windows by catalog on purpose: nobody can embed another signature, so
+    /// they alone are no finding. What is a part of Windows is known from the version information of the files.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "OSLoader Performance Vulnerabilities".
@@ -46,29 +49,39 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     if boot_start.is_empty() {
         return Err(missing_input("which drivers are boot-start"));
     }
-    let mut names: Vec<&str> = files
-        .iter()
-        .filter(|file| !file.has_embedded_signature && boot_start.contains(&file.name))
-        .map(|file| file.name.as_str())
-        .collect();
+    let by_catalog = || files.iter().filter(|file| !file.has_embedded_signature && boot_start.contains(&file.name));
+    let of_windows = by_catalog().filter(|file| file.is_part_of_windows).count();
+    let mut names: Vec<&str> =
+        by_catalog().filter(|file| !file.is_part_of_windows).map(|file| file.name.as_str()).collect();
     names.dedup();
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(vec![
-        RuleFinding::new(
-            FindingSubject::new(FindingSubjectKind::Driver, names.join(", ")),
-            format!(
-                "{} without an embedded signature, so the loader reads the catalogs",
-                match names.as_slice() {
-                    [name] => format!("the boot-start driver {name} is"),
-                    _ => format!("{} are", counted(names.len(), "boot-start driver")),
-                }
-            ),
-        )
-        .evidence(None, listed(&names, MAX_LISTED))
-        .advice("embed the signature in the driver file ('signtool verify /v' shows how it is signed)"),
-    ])
+    let finding = RuleFinding::new(
+        FindingSubject::new(FindingSubjectKind::Driver, names.join(", ")),
+        format!(
+            "{} without an embedded signature, so the loader reads the catalogs",
+            match names.as_slice() {
+                [name] => format!("the boot-start driver {name} is"),
+                _ => format!("{} are", counted(names.len(), "boot-start driver")),
+            }
+        ),
+    )
+    .evidence(None, listed(&names, MAX_LISTED));
+    let advice =
+        "ask the vendor to embed the signature in the driver file ('signtool verify /v' shows how it is signed)";
+    Ok(vec![if of_windows == 0 {
+        finding.advice(advice)
+    } else {
+        finding.evidence(None, windows_drivers_by_catalog(of_windows)).advice(format!(
+            "{advice}; this saves little here, because the loader also reads the catalogs for drivers of Windows"
+        ))
+    }])
+}
+
+/// Describes boot-start drivers of Windows that are signed by catalog.
+pub(crate) fn windows_drivers_by_catalog(count: usize) -> String {
+    format!("{} of Windows signed by catalog, by design", counted(count, "boot-start driver"))
 }
 
 /// Converts `\Driver\Storahci` or `storahci` to a lower-case file name.

@@ -14,8 +14,8 @@ rule! {
     /// Service starts: provider Microsoft-Windows-Services.
     ///
     /// # What to do
-    /// If the computer does not use NFS, disable the service: `sc config nfsclnt start= disabled`. Nothing in the boot
-    /// needs it.
+    /// If the computer does not use NFS, disable the service: `sc.exe config nfsclnt start= disabled`. Nothing in the
+    /// boot needs it.
     ///
     /// # When it is wrong
     /// The computer uses NFS drives. If the service started quickly this time, the finding has no cost, but the next
@@ -43,7 +43,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 format!("the NFS client started at boot and took {}", time(duration_ns)),
             )
             .advice(
-                "if the computer does not use NFS, disable it with 'sc config nfsclnt start= disabled'; it may cost 20 to 45 s in \
+                "if the computer does not use NFS, disable it with 'sc.exe config nfsclnt start= disabled'; it may cost 20 to 45 s in \
                  other boots",
             );
             if duration_ns < facts.report.min_cause_ns() {

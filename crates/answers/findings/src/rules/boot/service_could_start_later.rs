@@ -21,9 +21,9 @@ rule! {
     /// Service starts (provider Microsoft-Windows-Services), and CPU or disk time per process.
     ///
     /// # What to do
-    /// Change the start type of services that nothing needs early: `sc config NAME start= demand` or `delayed-auto`,
-    /// after checking their ERROR_CONTROL and their dependents. Services that are part of Windows or its protection are
-    /// never listed here.
+    /// Change the start type of services that nothing needs early: `sc.exe config NAME start= demand` or
+    /// `delayed-auto`, after checking their ERROR_CONTROL and their dependents. Services that are part of Windows or
+    /// its protection are never listed here.
     ///
     /// # When it is wrong
     /// Even if nothing waited for a service in this boot, something may need it. Use of idle CPUs costs nothing, so the
@@ -95,7 +95,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     ))
     .certainty(Certainty::Inferred)
     .advice(
-        "make those that nothing needs early demand-start, trigger-start or delayed ('sc config NAME start= delayed-auto'); \
+        "make those that nothing needs early demand-start, trigger-start or delayed ('sc.exe config NAME start= delayed-auto'); \
          check first with 'sc qc NAME' that ERROR_CONTROL is not 3 and with 'sc enumdepend NAME' that nothing needs it",
     );
     for (name, _, start, used) in candidates.iter().take(5) {

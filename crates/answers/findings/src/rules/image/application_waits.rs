@@ -45,7 +45,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                 RuleFinding::new(FindingSubject::new(FindingSubjectKind::Setting, name), title)
                     .severity(FindingSeverity::Moderate)
                     .evidence(None, format!("{}: {}", hive.name, setting.evidence()))
-                    .advice("delete the value, and find the program that does not end ('onoff shutdown')")
+                    .advice("delete the value as this user, and find the program that does not end ('onoff shutdown')")
                     .action(
                         AdvisedAction::delete(&setting)
                             .breaks("programs that need longer to save their work are ended"),

@@ -4,18 +4,19 @@ use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// The default boot entry limits the processors (numproc, onecpu) or the memory (truncatememory, removememory), starts
-    /// in safe mode (safeboot), or logs every driver (bootlog).
+    /// The default boot entry limits the processors (numproc, onecpu) or the memory (truncatememory, removememory),
+    /// starts in safe mode (safeboot), or logs every driver (bootlog).
     ///
     /// # Why it costs time
-    /// Work of the boot that could run at the same time runs one after the other, or the memory is too small to keep what
-    /// was read. The boot log is a file write for each driver.
+    /// Work of the boot that could run at the same time runs one after the other, or the memory is too small to keep
+    /// what was read. The boot log is a file write for each driver.
     ///
     /// # Evidence needed
     /// The registry hive BCD (the boot configuration store).
     ///
     /// # What to do
-    /// Delete the setting: bcdedit /deletevalue {default} numproc.
+    /// Delete the setting: bcdedit /deletevalue "{default}" numproc. Suspend BitLocker first: it asks for the
+    /// recovery key after a change of the boot configuration.
     ///
     /// # When it is wrong
     /// The limit is a test on purpose.
@@ -67,16 +68,14 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                 facts
                     .finding(setting, FindingSubject::new(FindingSubjectKind::Setting, *name), &title)
                     .severity(*severity)
-                    .advice(format!("run 'bcdedit /deletevalue {{default}} {name}'"))
-                    .action(
-                        AdvisedAction::new(
-                            format!("BCD {name} of the default entry"),
-                            "",
-                            format!("bcdedit /deletevalue {{default}} {name}"),
-                        )
-                        .undo(format!("bcdedit /set {{default}} {name} {value}"))
-                        .breaks("nothing, unless the limit is a test on purpose"),
-                    ),
+                    .advice(format!("run 'bcdedit /deletevalue \"{{default}}\" {name}'"))
+                    .action(AdvisedAction::boot_entry(
+                        format!("BCD {name} of the default entry"),
+                        "",
+                        format!("bcdedit /deletevalue \"{{default}}\" {name}"),
+                        format!("bcdedit /set \"{{default}}\" {name} {value}"),
+                        "nothing, unless the limit is a test on purpose",
+                    )),
             );
         }
     }

@@ -8,14 +8,16 @@ rule! {
     /// Services on.
     ///
     /// # Why it costs time
-    /// If no entry is chosen, the menu waits for its whole timeout. The kernel waits for a debugger to connect, and debug
-    /// output slows it down.
+    /// If no entry is chosen, the menu waits for its whole timeout. The kernel waits for a debugger to connect, and
+    /// debug output slows it down.
     ///
     /// # Evidence needed
     /// The registry hive BCD (the boot configuration store).
     ///
     /// # What to do
-    /// Run bcdedit /timeout 0, bcdedit /debug off, and bcdedit /ems off.
+    /// Run bcdedit /timeout 0, bcdedit /debug "{default}" off, and bcdedit /ems "{default}" off. Without an entry,
+    /// bcdedit changes the entry that is running now. Suspend BitLocker first: it asks for the recovery key after a
+    /// change of the boot configuration.
     ///
     /// # When it is wrong
     /// The menu is needed where users choose between systems.
@@ -39,11 +41,13 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                 .finding(setting, FindingSubject::new(FindingSubjectKind::Setting, "timeout"), &title)
                 .severity(FindingSeverity::High)
                 .advice("run 'bcdedit /timeout 0', or remove unused entries")
-                .action(
-                    AdvisedAction::new("BCD timeout of the boot menu", "0", "bcdedit /timeout 0")
-                        .undo(format!("bcdedit /timeout {seconds}"))
-                        .breaks("nobody can choose another entry at the start"),
-                ),
+                .action(AdvisedAction::boot_entry(
+                    "BCD timeout of the boot menu",
+                    "0",
+                    "bcdedit /timeout 0",
+                    format!("bcdedit /timeout {seconds}"),
+                    "nobody can choose another entry at the start",
+                )),
         );
     }
     for entry in menu.entries.iter().filter(|entry| entry.is_default) {
@@ -58,16 +62,14 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                     &format!("{} is on", setting.name),
                 )
                 .severity(FindingSeverity::Moderate)
-                .advice(format!("run 'bcdedit /{} off'", setting.name))
-                .action(
-                    AdvisedAction::new(
-                        format!("BCD {} of the default entry", setting.name),
-                        "off",
-                        format!("bcdedit /{} off", setting.name),
-                    )
-                    .undo(format!("bcdedit /{} on", setting.name))
-                    .breaks("debuggers and emergency consoles can no longer connect"),
-                )
+                .advice(format!("run 'bcdedit /{} \"{{default}}\" off'", setting.name))
+                .action(AdvisedAction::boot_entry(
+                    format!("BCD {} of the default entry", setting.name),
+                    "off",
+                    format!("bcdedit /{} \"{{default}}\" off", setting.name),
+                    format!("bcdedit /{} \"{{default}}\" on", setting.name),
+                    "debuggers and emergency consoles can no longer connect",
+                ))
         }));
     }
     Ok(findings)

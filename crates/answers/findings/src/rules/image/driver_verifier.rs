@@ -28,23 +28,26 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
     let Some(setting) = facts.system(MEMORY, "VerifyDrivers") else { return Ok(Vec::new()) };
     let drivers = setting.text().unwrap_or_default();
-    let drivers = match drivers.trim() {
+    let (drivers, verified) = match drivers.trim() {
         "" => return Ok(Vec::new()),
-        "*" => "all drivers",
-        drivers => drivers,
+        "*" => ("all drivers", "/all".to_owned()),
+        drivers => (drivers, format!("/driver {drivers}")),
     };
     let subject = FindingSubject::new(FindingSubjectKind::Setting, "VerifyDrivers");
-    let mut finding = facts
+    let level = facts.system(MEMORY, "VerifyDriverLevel");
+    let flags =
+        level.as_ref().and_then(Setting::number).map_or("/standard".to_owned(), |flags| format!("/flags {flags:#x}"));
+    let finding = facts
         .finding(&setting, subject, &format!("Driver Verifier is on for {drivers}"))
         .severity(FindingSeverity::High)
         .advice("run 'verifier /reset' and restart")
         .action(
             AdvisedAction::new(r"Driver Verifier", "off", "verifier /reset")
-                .breaks("faults of drivers are no longer caught")
-                .editions("all"),
+                .undo(format!("verifier {flags} {verified}"))
+                .breaks("faults of drivers are no longer caught"),
         );
-    if let Some(level) = facts.system(MEMORY, "VerifyDriverLevel") {
-        finding = finding.evidence(None, level.evidence());
-    }
-    Ok(vec![finding])
+    Ok(vec![match level {
+        Some(level) => finding.evidence(None, level.evidence()),
+        None => finding,
+    }])
 }

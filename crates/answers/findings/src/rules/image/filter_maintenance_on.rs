@@ -13,7 +13,8 @@ rule! {
     /// The hives SYSTEM and SOFTWARE.
     ///
     /// # What to do
-    /// Turn them off as UWF_Filter.Enable does, and run maintenance while the filter is off (servicing mode).
+    /// Turn them off as UWF_Filter.Enable does, and run maintenance while the filter is off (servicing mode). Set
+    /// Windows Update to demand, not to disabled: servicing mode needs it.
     ///
     /// # When it is wrong
     /// UWF turns most of them off when it is enabled; a Windows update can turn them on again.
@@ -30,14 +31,18 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     };
     let mut running = Vec::new();
     let mut actions = Vec::new();
-    for (service_name, description) in [("WSearch", "indexing (WSearch)"), ("wuauserv", "Windows Update (wuauserv)")] {
+    for (service_name, description, start, breaks) in [
+        ("WSearch", "indexing (WSearch)", "disabled", "searches in Explorer and Outlook are slow and find less"),
+        (
+            "wuauserv",
+            "Windows Update (wuauserv)",
+            "demand",
+            "Windows looks for updates only when something starts the service, such as servicing mode",
+        ),
+    ] {
         if let Some(service) = facts.service(service_name).filter(|service| service.start == ServiceStart::Auto) {
             running.push((description, service.evidence()));
-            actions.push(
-                AdvisedAction::start_service(service, "disabled")
-                    .breaks("the work of this service happens only in servicing mode")
-                    .editions(UWF_EDITIONS),
-            );
+            actions.push(AdvisedAction::start_service(service, start).breaks(breaks).editions(UWF_EDITIONS));
         }
     }
     if facts.image.has_hive(HiveKind::Software) {

@@ -51,7 +51,8 @@ pub(crate) mod write_filter_on;
 mod prelude {
     pub(crate) use onoff_evidence::Certainty;
     pub(crate) use onoff_image::{
-        HiveKind, HormBlocker, ServiceEntry, ServiceStart, Setting, SettingValue, WriteFilterKind,
+        BootEntry, EditionKind, HiveKind, HormBlocker, ServiceEntry, ServiceStart, Setting, SettingValue,
+        WriteFilterKind,
     };
 
     pub(crate) use crate::context::missing_input;

@@ -13,7 +13,7 @@ rule! {
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Disable it if NFS is not used: sc config NfsClnt start= disabled.
+    /// Disable it if NFS is not used: sc.exe config NfsClnt start= disabled.
     ///
     /// # When it is wrong
     /// The computer uses NFS.
@@ -36,7 +36,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             .severity(FindingSeverity::High)
             .evidence(None, service.evidence())
             .evidence(None, "the paper reports 20 to 45 s in some boots")
-            .advice("run 'sc config NfsClnt start= disabled', unless the computer uses NFS")
+            .advice("run 'sc.exe config NfsClnt start= disabled', unless the computer uses NFS")
             .action(
                 AdvisedAction::start_service(service, "disabled")
                     .breaks("files on NFS servers are no longer reachable")

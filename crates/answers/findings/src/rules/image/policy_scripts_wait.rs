@@ -45,7 +45,10 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             .finding(setting, subject, title)
             .severity(FindingSeverity::Moderate)
             .advice(format!("set {} to {value}, and measure the scripts ('onoff policy')", setting.name))
-            .action(AdvisedAction::set_number(setting, value).breaks(breaks));
+            .action(
+                AdvisedAction::set_number(setting, value)
+                    .breaks(format!("{breaks}; a policy of the domain sets the value again")),
+            );
         findings.push(evidence.iter().fold(finding, |finding, (_, evidence)| finding.evidence(None, evidence.clone())));
     };
     let logon = scripts(facts, "Logon");

@@ -18,7 +18,8 @@ rule! {
     /// Set "Always wait for the network at computer startup and logon" to not configured, and shorten the wait.
     ///
     /// # When it is wrong
-    /// Folder redirection, software installation and roaming profiles need the synchronous logon.
+    /// Folder redirection, software installation and roaming profiles need the synchronous logon. Windows Server
+    /// ignores SyncForegroundPolicy and always waits, so there it is no finding.
     ///
     /// # Source
     /// Microsoft's policy reference (Logon.admx, GroupPolicy.admx): 30 s is the default wait.
@@ -35,7 +36,8 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let mut findings = Vec::new();
     let policy_key = r"Policies\Microsoft\Windows NT\CurrentVersion\Winlogon";
     let synchronous = facts.image.setting(HiveKind::Software, policy_key, "SyncForegroundPolicy");
-    if let Some(setting) = synchronous.filter(|setting| setting.number() == Some(1)) {
+    let is_server = facts.report.edition.kind == EditionKind::Server;
+    if let Some(setting) = synchronous.filter(|setting| setting.number() == Some(1) && !is_server) {
         let subject = FindingSubject::new(FindingSubjectKind::Setting, "SyncForegroundPolicy");
         findings.push(
             facts
@@ -46,7 +48,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                      redirection or software installation needs it",
                 )
                 .action(AdvisedAction::set_number(&setting, 0).breaks(
-                    "folder redirection, software installation and roaming profiles apply only at the second logon",
+                    "folder redirection, software installation and roaming profiles apply only at the second logon; a policy of the domain sets the value again",
                 )),
         );
     }

@@ -14,7 +14,8 @@ rule! {
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Ask the vendor for a trigger, or set the services to delayed-auto or demand, one at a time, and test.
+    /// Ask the vendor for a trigger, or set the services to delayed-auto or demand, one at a time, and test. Windows
+    /// does not delay a service in a load-order group or one that another automatic service depends on.
     ///
     /// # When it is wrong
     /// Some services, such as security software, must run before anyone logs on.
@@ -51,7 +52,11 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     )
     .advice("set those that are not needed right away to delayed-auto or demand, one at a time, and test");
     Ok(vec![services.iter().fold(finding, |finding, service| {
-        finding.evidence(None, service.evidence()).action(
+        let finding = finding.evidence(None, service.evidence());
+        if !service.group.is_empty() || !service.needed_by.is_empty() {
+            return finding;
+        }
+        finding.action(
             AdvisedAction::start_service(service, "delayed-auto")
                 .breaks("the service starts two minutes later: programs that need it earlier fail")
                 .editions("Windows Vista and later"),

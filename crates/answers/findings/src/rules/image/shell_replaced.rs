@@ -55,10 +55,9 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                 "move what can wait to the Startup folder, and record a boot to see what each costs ('onoff boot')",
             );
         if !rest.is_empty() {
-            finding = finding.action(
-                AdvisedAction::set(&setting, &SettingValue::Text(value))
-                    .breaks("these programs no longer start at the logon"),
-            );
+            finding = finding.action(AdvisedAction::set(&setting, &SettingValue::Text(value)).breaks(
+                "these programs no longer start at the logon: agents of virtual desktops and of management need theirs",
+            ));
         }
         findings.push(finding);
     }

@@ -14,7 +14,7 @@ rule! {
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Make it start automatically: sc config SysMain start= auto.
+    /// Make it start automatically: sc.exe config SysMain start= auto.
     ///
     /// # When it is wrong
     /// On a solid-state disk it gains little: Windows turns it off when random reads are faster than about 8 MB/s.
@@ -37,7 +37,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             )
             .severity(FindingSeverity::Moderate)
             .evidence(None, service.evidence())
-            .advice("run 'sc config SysMain start= auto', unless the disk is a solid-state disk")
+            .advice("run 'sc.exe config SysMain start= auto', unless the disk is a solid-state disk")
             .action(
                 AdvisedAction::start_service(service, "auto")
                     .breaks("nothing; Windows uses some memory and disk time to learn")

@@ -13,8 +13,9 @@ rule! {
     /// The hive BCD or SYSTEM; for drivers, their files.
     ///
     /// # What to do
-    /// First replace the test-signed drivers by released ones. Only then turn test signing off (bcdedit /set testsigning
-    /// off): while a test-signed boot driver is installed, Windows does not start without test signing.
+    /// First replace the test-signed drivers by released ones. Only then turn test signing off (bcdedit /set
+    /// "{default}" testsigning off): while a test-signed boot driver is installed, Windows does not start without
+    /// test signing. Suspend BitLocker first: it asks for the recovery key after a change of the boot configuration.
     ///
     /// # When it is wrong
     /// The computer is used for driver development. Without the driver files, the test-signed drivers are not known.
@@ -28,10 +29,12 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has_hive(HiveKind::System) && !facts.image.has_hive(HiveKind::Bcd) {
         return Err(missing_input("test signing: neither the hive SYSTEM nor BCD was found"));
     }
-    let entries = facts.report.boot_menu.iter().flat_map(|menu| &menu.entries);
-    let settings = entries.filter(|entry| entry.is_default || entry.is_shown).flat_map(|entry| &entry.settings);
-    let enabled: Vec<&Setting> =
-        settings.filter(|setting| setting.name == "testsigning" && setting.number() == Some(1)).collect();
+    let entries = || facts.report.boot_menu.iter().flat_map(|menu| &menu.entries);
+    let is_on = |setting: &&Setting| setting.name == "testsigning" && setting.number() == Some(1);
+    let enabled: Vec<(&BootEntry, &Setting)> = entries()
+        .filter(|entry| entry.is_default || entry.is_shown)
+        .flat_map(|entry| entry.settings.iter().filter(is_on).map(move |setting| (entry, setting)))
+        .collect();
     let has_test_signing = |setting: &Setting| {
         setting.text().is_some_and(|text| text.to_uppercase().split_whitespace().any(|word| word == "TESTSIGNING"))
     };
@@ -55,7 +58,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let mut finding = RuleFinding::new(FindingSubject::new(FindingSubjectKind::Setting, "testsigning"), title)
         .severity(FindingSeverity::Moderate);
     for evidence in
-        enabled.iter().map(|setting| setting.evidence()).chain(start_options.map(|setting| setting.evidence()))
+        enabled.iter().map(|(_, setting)| setting.evidence()).chain(start_options.map(|setting| setting.evidence()))
     {
         finding = finding.evidence(None, evidence);
     }
@@ -65,12 +68,17 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             finding = finding.evidence(None, service.evidence());
         }
     }
-    const TURN_OFF: &str = "bcdedit /set testsigning off";
+    // Without an entry, bcdedit changes the entry that is running now.
+    let entry = match enabled.first() {
+        Some((entry, _)) if !entry.is_default => entry.id.as_str(),
+        _ => "{default}",
+    };
+    let turn_off = format!("bcdedit /set \"{entry}\" testsigning off");
     let are_files_known = facts.report.boot_drivers.iter().any(|driver| driver.is_present);
     Ok(vec![match (is_on, files.is_empty()) {
         // Turning test signing off now would stop the boot, so only the replacement is an action.
         (true, false) => finding.advice(format!(
-            "first replace {named} by released drivers, signed by their vendor; only after that run '{TURN_OFF}', because \
+            "first replace {named} by released drivers, signed by their vendor; only after that run '{turn_off}', because \
              Windows does not start without {named}"
         )),
         (false, _) => finding.advice(format!("replace {named} by released drivers, signed by their vendor")),
@@ -80,11 +88,13 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             } else {
                 "first make sure that no boot-start driver is test-signed (pass the whole volume to check their files)"
             };
-            finding.advice(format!("{first}; then run '{TURN_OFF}'")).action(
-                AdvisedAction::new("BCD testsigning of the default entry", "off", TURN_OFF)
-                    .undo("bcdedit /set testsigning on")
-                    .breaks("test-signed drivers no longer load; a test-signed boot-start driver stops the boot"),
-            )
+            finding.advice(format!("{first}; then run '{turn_off}'")).action(AdvisedAction::boot_entry(
+                format!("BCD testsigning of {}", if entry == "{default}" { "the default entry" } else { entry }),
+                "off",
+                turn_off,
+                format!("bcdedit /set \"{entry}\" testsigning on"),
+                "test-signed drivers no longer load; a test-signed boot-start driver stops the boot",
+            ))
         }
     }])
 }
