@@ -116,7 +116,7 @@ fn recorded_boot_shows_read_ahead() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("Read-ahead in the recorded boot"), "{text}{}", String::from_utf8_lossy(&output.stderr));
     // The simulated boot has no ReadyBoot totals, so they are unknown.
-    assert!(text.contains("the savings from training, record Microsoft-Windows-ReadyBoost"), "{text}");
+    assert!(text.contains("To see hits and waste, record Microsoft-Windows-ReadyBoost"), "{text}");
 }
 
 #[test]

@@ -1,11 +1,10 @@
-//! The read-ahead of a recorded boot, and how much time it saved.
+//! The read-ahead of a recorded boot.
 
 use std::collections::BTreeMap;
 
 use onoff_trace::{DiskOperation, TableName, TableSet, Trace};
 use serde::Serialize;
 
-use onoff_evidence::Certainty;
 use onoff_transitions::PhaseName;
 use onoff_transitions::boot::{self, BootReport};
 use onoff_usage::disk::{DiskWork, is_read_ahead};
@@ -55,11 +54,6 @@ pub struct ReadAheadReport {
     pub wasted_bytes: Option<u64>,
     /// Disk time of all reads, ns.
     pub read_ns: i64,
-    /// Estimated disk time without read-ahead, ns: each hit would have been a miss of average duration. `None` without
-    /// `totals` or without a miss.
-    pub read_without_ns: Option<i64>,
-    /// Certainty of `read_without_ns`.
-    pub certainty: Certainty,
 }
 
 /// Computes the read-ahead of the boot in `report`.
@@ -112,16 +106,6 @@ pub fn boot_read_ahead(trace: &Trace, report: &BootReport, totals: Option<ReadyB
     work.read_ns = work.ahead.service_ns.saturating_add(work.misses.service_ns);
     if let Some(totals) = totals {
         work.wasted_bytes = Some(totals.prefetch_bytes.saturating_sub(totals.hit_bytes));
-        if let (Ok(misses), Ok(hits)) = (i64::try_from(work.misses.operations), i64::try_from(totals.hits))
-            && misses > 0
-        {
-            let average_ns = work.misses.service_ns / misses;
-            work.read_without_ns = Some(average_ns.saturating_mul(hits).saturating_add(work.misses.service_ns));
-            work.certainty = Certainty::Inferred;
-        }
-    }
-    if work.read_without_ns.is_none() {
-        work.certainty = Certainty::Missing;
     }
     work
 }

@@ -325,30 +325,17 @@ fn read_ahead(work: &ReadAheadReport) -> Section<'_> {
         rows.push(("served from read-ahead data (hits)", Some(sums.hits), Some(sums.hit_bytes), None));
         rows.push(("read ahead but not needed (wasted)", None, Some(work.wasted_bytes.unwrap_or(0)), None));
     }
-    let (style, savings) = match work.read_without_ns {
-        Some(without_ns) => (
-            anstyle::Style::new(),
-            format!(
-                "Training saved about {} of disk time: {} of reads instead of {}, assuming each hit would have taken as long as a miss.",
-                duration(without_ns.saturating_sub(work.read_ns).max(0)),
-                duration(work.read_ns),
-                duration(without_ns)
-            ),
-        ),
-        None if work.totals.is_none() => {
-            let text = "To see hits, waste and the savings from training, record Microsoft-Windows-ReadyBoost.";
-            (QUIET, text.to_owned())
-        }
-        None => (QUIET, "The savings from training are unknown: no read was a miss.".to_owned()),
-    };
-    Section::builder("read_ahead", "Read-ahead in the recorded boot", rows)
+    let section = Section::builder("read_ahead", "Read-ahead in the recorded boot", rows)
         .note(format!("from the start of the boot until idle or the end of the recording: {}", duration(work.boot_ns)))
         .name("what", "", 48, |row| Value::text(row.0))
         .quantity("requests", "requests", |row| Value::from_option(row.1, Value::Count))
         .quantity("bytes", "bytes", |row| Value::from_option(row.2, Value::Bytes))
         .quantity("service_ns", "disk time", |row| Value::from_option(row.3, Value::Duration))
-        .build()
-        .line(style, savings)
+        .build();
+    match work.totals {
+        Some(_) => section,
+        None => section.line(QUIET, "To see hits and waste, record Microsoft-Windows-ReadyBoost."),
+    }
 }
 
 fn unreadable(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
