@@ -4,8 +4,9 @@ use hashbrown::HashMap;
 use onoff_trace::{DiskOperation, FileOperation, IoOrigin, StringId, Trace};
 
 use super::cache::CacheModel;
-use super::filter::{self, DeviceFit, StorageDevice};
-use super::groups::{GroupKey, Groups, IoGroup, MAX_PAGES};
+use super::device::{DeviceFit, DeviceFitter, StorageDevice};
+use super::filter;
+use super::groups::{GroupAccesses, GroupKey, Groups, IoGroup, MAX_PAGES};
 use super::histogram::HistogramBuilder;
 use super::pages::{BlockSize, CHUNK_PAGES, PageNumber, PageNumbers};
 use super::request::Request;
@@ -204,10 +205,10 @@ fn accesses_by_view(trace: &Trace, scope: &Scope, options: &IoOptions) -> [u64; 
 /// Cache models for the accesses of a view.
 #[derive(Debug)]
 struct CacheModels {
-    /// (group, page) of all accesses in order, for the curves of groups; `None` if there are too many.
-    page_accesses: Option<Vec<(u32, u32)>>,
-    /// Group by process and file of each access, if the requested keys differ.
-    access_subjects: Option<Vec<u32>>,
+    /// Accesses by group, for the curves of groups; `None` if there are too many.
+    group_accesses: Option<GroupAccesses>,
+    /// Accesses by process and file, if the requested keys differ.
+    subject_accesses: Option<GroupAccesses>,
     /// Model of a page cache, and of a cache of pages and key blocks.
     pages: CacheModel,
     /// Number of key blocks per file; 0 without a curve for them.
@@ -224,8 +225,8 @@ impl CacheModels {
         let has_group_curves = is_application && accesses <= MAX_RECORDED_ACCESSES;
         let model = || CacheModel::new(accesses, options.exact_accesses);
         Self {
-            page_accesses: has_group_curves.then(Vec::new),
-            access_subjects: (has_group_curves && has_subjects).then(Vec::new),
+            group_accesses: has_group_curves.then(GroupAccesses::default),
+            subject_accesses: (has_group_curves && has_subjects).then(GroupAccesses::default),
             pages: model(),
             key_blocks: match u32::try_from(options.key_blocks) {
                 Ok(key_blocks) if is_application && options.key_blocks <= MAX_KEY_BLOCKS => key_blocks,
@@ -238,7 +239,7 @@ impl CacheModels {
     /// Feeds a batch to the models, in parallel.
     fn process(&mut self, batch: &mut Vec<Access>) {
         let accesses = batch.as_slice();
-        let Self { page_accesses, access_subjects, pages, key_blocks, read_ahead } = self;
+        let Self { group_accesses, subject_accesses, pages, key_blocks, read_ahead } = self;
         let key_blocks = *key_blocks;
         let process_pages = || {
             for accesses in accesses.chunks(PREFETCHED_ACCESSES) {
@@ -266,11 +267,11 @@ impl CacheModels {
             }
         };
         rayon::join(process_pages, process_read_ahead);
-        if let Some(page_accesses) = page_accesses {
-            page_accesses.extend(accesses.iter().map(|access| (access.group, access.page)));
+        if let Some(group_accesses) = group_accesses {
+            accesses.iter().for_each(|access| group_accesses.add(access.group, access.page));
         }
-        if let Some(access_subjects) = access_subjects {
-            access_subjects.extend(accesses.iter().map(|access| access.subject));
+        if let Some(subject_accesses) = subject_accesses {
+            accesses.iter().for_each(|access| subject_accesses.add(access.subject, access.page));
         }
         batch.clear();
     }
@@ -428,7 +429,7 @@ pub(super) struct Accumulation {
     pub(super) empty_requests: u64,
     pub(super) failed: u64,
     pub(super) uncounted_pages: u64,
-    fit: DeviceFit,
+    device: DeviceFitter,
 }
 
 impl Accumulation {
@@ -450,7 +451,7 @@ impl Accumulation {
             empty_requests: 0,
             failed: 0,
             uncounted_pages: 0,
-            fit: DeviceFit::default(),
+            device: DeviceFitter::default(),
         };
         let mut requests = Requests::new(trace, scope);
         let mut batch: Vec<Vec<Access>> = accumulation.views.iter().map(|_| Vec::new()).collect();
@@ -517,17 +518,12 @@ impl Accumulation {
     fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) {
         let Some(view) = self.views.get_mut(view_index(request.level, request.is_write)) else { return };
         self.uncounted_pages += view.add(trace, request, options, sizes);
-        if request.level == IoOrigin::Device
-            && !request.is_write
-            && let Some(duration_ns) = request.duration_ns
-        {
-            self.fit.add(request.length, duration_ns);
-        }
+        self.device.add(request);
     }
 
     /// Returns the device model fitted to the reads of the device.
-    pub(super) fn fit_device(&self) -> Option<StorageDevice> {
-        self.fit.device()
+    pub(super) fn fit_device(&mut self) -> Option<DeviceFit> {
+        std::mem::take(&mut self.device).finish()
     }
 
     /// Returns the groups of application requests in one direction by process and file, most requests first, with the
@@ -538,11 +534,11 @@ impl Accumulation {
         let Some((view, caches)) = view else { return Vec::new() };
         let groups = match &mut view.subjects {
             Some(subjects) => {
-                subjects.compute_curves(trace, caches.page_accesses.as_deref(), caches.access_subjects.as_deref());
+                subjects.compute_curves(trace, caches.subject_accesses.as_ref());
                 subjects
             }
             None => {
-                view.groups.compute_curves(trace, caches.page_accesses.as_deref(), None);
+                view.groups.compute_curves(trace, caches.group_accesses.as_ref());
                 &mut view.groups
             }
         };
@@ -559,7 +555,7 @@ impl Accumulation {
                 let (cache, with_keys) = caches.pages.finish();
                 let is_application = view.level == IoOrigin::Application;
                 if is_application {
-                    view.groups.compute_curves(trace, caches.page_accesses.as_deref(), None);
+                    view.groups.compute_curves(trace, caches.group_accesses.as_ref());
                 }
                 IoView {
                     level: view.level.as_str(),

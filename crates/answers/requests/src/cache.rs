@@ -71,6 +71,13 @@ impl DistanceCounts {
         }
     }
 
+    fn add_many(&mut self, index: usize, count: u64) {
+        if count > 0 {
+            self.add(index);
+            *self.overflow.entry(index).or_insert(0) += count - 1;
+        }
+    }
+
     fn get(&self, index: usize) -> u64 {
         let overflow = if self.overflow.is_empty() { 0 } else { self.overflow.get(&index).copied().unwrap_or(0) };
         u64::from(self.counts.get(index).copied().unwrap_or(0)) + overflow
@@ -285,6 +292,14 @@ impl CacheModel {
         {
             sample.tracker.touch(PAGE, page / SAMPLING_INTERVAL);
         }
+    }
+
+    /// Records accesses to the page that was accessed last. The model must be exact.
+    pub(super) fn add_repeats(&mut self, count: u64) {
+        self.accesses[PAGE] += count;
+        let tally = &mut self.exact.tally;
+        tally.accesses[PAGE] += count;
+        tally.pages.add_many(0, count);
     }
 
     /// Records an access to the key block with this number.

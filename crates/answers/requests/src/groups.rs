@@ -358,25 +358,51 @@ impl Groups {
         merge_streams(self.all_streams.iter())
     }
 
-    /// Computes the cache curves of the groups with the most requests, from the (group, page) of each access. `groups`,
-    /// if given, replaces the group of each access. Without accesses there are no curves.
-    pub(super) fn compute_curves(&mut self, trace: &Trace, accesses: Option<&[(u32, u32)]>, groups: Option<&[u32]>) {
+    /// Computes the cache curves of the groups with the most requests. Without accesses there are no curves.
+    pub(super) fn compute_curves(&mut self, trace: &Trace, accesses: Option<&GroupAccesses>) {
         let Some(accesses) = accesses.filter(|_| self.curves.is_empty()) else { return };
         let mut top_groups = self.order(trace);
         top_groups.truncate(MAX_CURVES);
-        let curve = |&group: &u32| {
-            let mut model = CacheModel::new(0, u64::MAX);
-            match groups {
-                Some(groups) => {
-                    let group_accesses =
-                        accesses.iter().zip(groups).filter(|&(_, &access_group)| access_group == group);
-                    group_accesses.for_each(|(access, _)| model.access(access.1));
-                }
-                None => accesses.iter().filter(|access| access.0 == group).for_each(|access| model.access(access.1)),
-            }
-            (group, model.finish().0)
-        };
+        let curve = |&group: &u32| (group, accesses.curve(group));
         self.curves = top_groups.par_iter().map(curve).collect::<Vec<_>>().into_iter().collect();
+    }
+}
+
+/// The page accesses of each group, in order. Accesses that repeat the previous page of a group are only counted: they
+/// hit in every cache.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GroupAccesses {
+    groups: Vec<PageAccesses>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct PageAccesses {
+    pages: Vec<u32>,
+    repeats: u64,
+}
+
+impl GroupAccesses {
+    #[inline]
+    pub(super) fn add(&mut self, group: u32, page: u32) {
+        let index = group as usize;
+        if index >= self.groups.len() {
+            self.groups.resize_with(index + 1, PageAccesses::default);
+        }
+        let Some(accesses) = self.groups.get_mut(index) else { return };
+        if accesses.pages.last() == Some(&page) {
+            accesses.repeats += 1;
+        } else {
+            accesses.pages.push(page);
+        }
+    }
+
+    fn curve(&self, group: u32) -> CacheCurve {
+        let mut model = CacheModel::new(0, u64::MAX);
+        if let Some(accesses) = self.groups.get(group as usize) {
+            accesses.pages.iter().for_each(|&page| model.access(page));
+            model.add_repeats(accesses.repeats);
+        }
+        model.finish().0
     }
 }
 

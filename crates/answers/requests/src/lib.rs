@@ -14,6 +14,7 @@ mod accumulate;
 mod cache;
 mod compare;
 mod cure;
+mod device;
 mod filter;
 mod findings;
 mod groups;
@@ -37,7 +38,8 @@ use onoff_evidence::scope::Scope;
 
 pub use cache::{CacheCurve, CachePoint, SampledCurve};
 pub use compare::{IoChange, IoComparison, IoFileChange, compare};
-pub use filter::{DeviceOrigin, FilterCost, FilterCosts, StorageDevice};
+pub use device::{DeviceFit, DeviceOrigin, StorageDevice};
+pub use filter::{FilterCost, FilterCosts};
 pub use findings::{FindingCode, IoCure, IoFinding, IoFindingFile};
 pub use groups::{GroupKey, IoGroup};
 pub use histogram::{Histogram, SizeBin, SizeCount};
@@ -105,6 +107,8 @@ pub struct IoReport {
     pub views: Vec<IoView>,
     /// Findings, most requests first.
     pub findings: Vec<IoFinding>,
+    /// The device model that fits the recorded reads, or why there is none; `None` without reads of a device.
+    pub device_fit: Option<DeviceFit>,
     /// Number of reads at or beyond the end of a file. They transfer nothing and are in no table.
     pub reads_at_end: u64,
     /// Number of reads and writes of 0 bytes. They transfer nothing and are in no table.
@@ -153,7 +157,8 @@ pub struct IoView {
 #[must_use]
 pub fn analyze(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
     let mut accumulation = accumulate::Accumulation::new(trace, scope, options);
-    let device = options.device.or_else(|| accumulation.fit_device());
+    let device_fit = accumulation.fit_device();
+    let device = options.device.or_else(|| device_fit?.device);
     let mut findings = findings::find(trace, &mut accumulation, options);
     cure::add(trace, &mut findings, options);
     let (reads_at_end, failed, uncounted_pages) =
@@ -167,6 +172,7 @@ pub fn analyze(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
         by: options.group_by.clone(),
         views: accumulation.finish(trace, options, device),
         findings,
+        device_fit,
         reads_at_end,
         empty_requests,
         failed,

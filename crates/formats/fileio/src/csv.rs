@@ -48,7 +48,8 @@ impl<'b> Records<'b> {
     }
 }
 
-/// Returns the offset of the comma or line end after the field that starts at `start`. Quotes can be anywhere in a field.
+/// Returns the offset of the comma or line end after the field that starts at `start`. Quotes can be anywhere in a
+/// field.
 fn end_of_field(bytes: &[u8], start: usize) -> usize {
     let mut position = start;
     loop {

@@ -1,7 +1,7 @@
 //! Reads the XML export of Process Monitor: the columns of the CSV export as elements of each event.
 //!
 //! ```text
-//! <event><Time_of_Day>1:18:10.7752429 PM</Time_of_Day><Operation>ReadFile</Operation><Detail>Offset: 0, ...</Detail></event>
+//! <event><Time_of_Day>1:18:10.7752429 PM</Time_of_Day><Operation>ReadFile</Operation>...</event>
 //! ```
 
 use std::borrow::Cow;

@@ -69,7 +69,8 @@ pub struct FileAmounts {
     pub failed: u64,
     /// Operations whose end was not recorded; their time is unknown.
     pub unfinished: u64,
-    /// Total time from start to end, ns, without change notifications and file-system controls, which wait for events.
+    /// Total time from start to end, ns, without change notifications and file-system controls, which wait for
+    /// events; 0 if no end was recorded.
     pub time_ns: i64,
     /// Longest time of one operation, ns.
     pub longest_ns: i64,
@@ -164,6 +165,12 @@ pub fn analyze(trace: &Trace, scope: &Scope, keys: &[Key]) -> FileReport {
 }
 
 impl FileAmounts {
+    /// True if the end of an operation was recorded, so that times are known.
+    #[must_use]
+    pub const fn has_durations(&self) -> bool {
+        self.unfinished < self.operations
+    }
+
     fn add(&mut self, io: &FileIo) {
         let failed = u64::from(io.status.is_some_and(is_failure));
         self.operations += 1;

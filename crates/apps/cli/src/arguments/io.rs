@@ -24,7 +24,7 @@ const GROUPS: [Choice<GroupKey>; 7] = [
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = format!("\
 Examples:
-  onoff io capture.pml                   Process Monitor (.pml or CSV)
+  onoff io capture.pml                   Process Monitor (.pml, CSV or XML)
   onoff io trace.etl --by process        Windows, with file events
   onoff io boot.etl --by phase,process   file access by boot phase
   onoff io record -- ls -R /etc          a command, run under strace
@@ -33,10 +33,10 @@ Examples:
   onoff io with-filter.csv --compare without.csv
   onoff io trace.csv --format csv -o requests.csv
 
-Reads Windows event traces (FileIo, DiskIo, Microsoft-Windows-Kernel-File), Process Monitor (.pml \
-and CSV), strace, Linux ftrace and trace-cmd (block and syscalls events), blkparse, fio's I/O and \
-latency logs, darshan-dxt-parser, and CSV with the columns time, pid, process, file, operation, \
-offset, length. onoff detects the format from the contents.
+Reads Windows event traces (FileIo, DiskIo, Microsoft-Windows-Kernel-File), Process Monitor (.pml, \
+CSV and XML), strace, Linux ftrace and trace-cmd (block and syscalls events), blkparse, fio's I/O \
+and latency logs, darshan-dxt-parser, and CSV with the columns time, pid, process, file, \
+operation, offset, length. onoff detects the format from the contents.
 
 {EXIT_CODES}"))]
 pub struct IoArguments {

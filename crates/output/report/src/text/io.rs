@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_requests::{
-    CacheCurve, DeviceOrigin, FilterCosts, FindingCode, IoComparison, IoFinding, IoGroup, IoReport, IoView,
+    CacheCurve, DeviceFit, DeviceOrigin, FilterCosts, FindingCode, IoComparison, IoFinding, IoGroup, IoReport, IoView,
 };
 
 use super::losses;
@@ -28,6 +28,9 @@ pub fn write(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<(
     for view in &report.views {
         write_view(report, view, top, out)?;
     }
+    if let Some(fit) = &report.device_fit {
+        writeln!(out, "\n{}", device_sentence(fit, report.tracer))?;
+    }
     notes(report, out)?;
     losses::write(&report.losses, out)
 }
@@ -51,6 +54,26 @@ fn headline(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{HEADLINE}{first}{HEADLINE:#}")?;
     }
     sentences.try_for_each(|sentence| writeln!(out, "{sentence}"))
+}
+
+/// Describes the device model with its error, or why there is none.
+fn device_sentence(fit: &DeviceFit, tracer: Option<&str>) -> String {
+    let (Some(device), Some(error_percent)) = (&fit.device, fit.error_percent) else {
+        let reason = fit.reason.unwrap_or("the reads determine none");
+        return format!("No device model: {reason}. To use one, specify --device latency=…,bandwidth=….");
+    };
+    let unused = match fit.overlapping_reads {
+        0 => String::new(),
+        overlapping => format!("; {} with other requests in flight not used", counted(overlapping, "read")),
+    };
+    let traced = tracer.map_or_else(String::new, |tracer| format!(" The latency includes the time of {tracer}."));
+    format!(
+        "Device model: {} per read and {}/s, fitted to {} that had the device to itself{unused}. A read deviates from it by \
+         {error_percent:.0} % on average.{traced}",
+        duration(device.latency_ns),
+        size(device.bytes_per_second as u64),
+        counted(fit.reads, "read"),
+    )
 }
 
 /// Returns the headline, in one or two sentences.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_usage::storage::SharedValues;
-use onoff_usage::storage::files::{FileFlush, FileGroup, FileReport};
+use onoff_usage::storage::files::{FileAmounts, FileFlush, FileGroup, FileReport};
 
 use super::grouped::{self, Grouped};
 use super::{headline, write_losses};
@@ -21,6 +21,11 @@ impl Grouped for FileGroup {
     }
 }
 
+/// Returns a duration, or no value if the recording has no durations of these operations.
+fn duration_of(amounts: &FileAmounts, ns: i64) -> Value<'static> {
+    if amounts.has_durations() { Value::Duration(ns) } else { Value::Unknown }
+}
+
 impl TableReport for FileReport {
     type Row = FileGroup;
 
@@ -29,8 +34,8 @@ impl TableReport for FileReport {
         let quantity = Kind::Quantity;
         let mut columns = grouped::columns(&self.by);
         columns.extend([
-            new("time_ns", "time", quantity, |row| Value::Duration(row.amounts.time_ns)),
-            new("longest_ns", "longest", quantity, |row| Value::Duration(row.amounts.longest_ns)),
+            new("time_ns", "time", quantity, |row| duration_of(&row.amounts, row.amounts.time_ns)),
+            new("longest_ns", "longest", quantity, |row| duration_of(&row.amounts, row.amounts.longest_ns)),
             new("operations", "operations", quantity, |row| Value::Count(row.amounts.operations)),
             new("opens", "opens", quantity, |row| Value::Count(row.amounts.opens)).sparse(),
             new("failed_opens", "failed", quantity, |row| Value::Count(row.amounts.failed_opens)).sparse(),
@@ -77,7 +82,12 @@ impl TableReport for FileReport {
 
     fn write_headline(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let total = &self.total;
-        let answer = format!("{}, {} in total", counted(total.operations, "file operation"), duration(total.time_ns));
+        let operations = counted(total.operations, "file operation");
+        let answer = if total.has_durations() {
+            format!("{operations}, {} in total", duration(total.time_ns))
+        } else {
+            format!("{operations} without recorded durations")
+        };
         headline(&answer, self.range, out)?;
         writeln!(
             out,
