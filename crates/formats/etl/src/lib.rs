@@ -53,6 +53,7 @@ mod error;
 mod extended_item;
 mod file;
 mod header;
+mod isolated;
 mod layout;
 mod logfile_header;
 mod losses;

@@ -96,6 +96,8 @@ losses! {
         "A record older than the previous one in its buffer was moved to its position by time.";
     TimeContradiction, "time_contradiction", Warning,
         "The time of a record contradicts the sequence of buffers; it was given the nearest consistent time.";
+    IsolatedTime, "isolated_time", Warning,
+        "A record has a time hours after all others, as damaged records do; the recording is taken to end before it.";
     DisorderedBuffers, "disordered_buffers", Warning,
         "Buffers of one processor overlap or run backwards in time (the clock was set, or recordings were merged); they were ordered by time.";
     ClockRestarted, "clock_restarted", Warning,

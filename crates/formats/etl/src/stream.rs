@@ -3,6 +3,7 @@
 
 use crate::clock::ClockKind;
 use crate::contents::Contents;
+use crate::isolated::LatestTimes;
 use crate::losses::Location;
 use crate::scan::{BufferRecords, BufferStart, Interval, Payload};
 use crate::{BufferInfo, Loss, Losses};
@@ -25,7 +26,7 @@ pub(crate) struct Placement {
     pub placements: Vec<BufferPlacement>,
     /// Buffers with records, by (earliest time, rank).
     pub order: Vec<u32>,
-    /// Time of the last record.
+    /// Time of the last record, except for isolated records.
     pub end_ticks: u64,
 }
 
@@ -48,7 +49,12 @@ impl Placement {
 
         let mut order = Vec::with_capacity(contents.buffers.len());
         let mut end_ticks = contents.axes.clock.start_ticks();
-        let mut placer = Placer { contents, payload: Payload::default(), records: BufferRecords::default() };
+        let mut placer = Placer {
+            contents,
+            payload: Payload::default(),
+            records: BufferRecords::default(),
+            latest: LatestTimes::default(),
+        };
         let same_stream = |&a: &u32, &b: &u32| contents.buffer(a).map(stream_key) == contents.buffer(b).map(stream_key);
         for stream in streams.chunk_by(same_stream) {
             let stream = placer.place(stream, losses);
@@ -63,6 +69,11 @@ impl Placement {
         order.sort_by_key(|&buffer| {
             placements.get(buffer as usize).map(|placement| (placement.interval.low, placement.rank))
         });
+        let clock = &contents.axes.clock;
+        let recording_bytes = contents.buffers.iter().fold(0_usize, |sum, buffer| sum.saturating_add(buffer.fill));
+        let bounds = (clock.start_ticks(), end_ticks);
+        let (end_ticks, isolated) = placer.latest.end(bounds, clock.ticks_per_second(), recording_bytes);
+        losses.add(Loss::IsolatedTime, isolated);
         Placement { placements, order, end_ticks }
     }
 }
@@ -79,6 +90,7 @@ struct Placer<'c, 'a> {
     contents: &'c Contents<'a>,
     payload: Payload<'a>,
     records: BufferRecords<'a>,
+    latest: LatestTimes,
 }
 
 impl Placer<'_, '_> {
@@ -106,12 +118,15 @@ impl Placer<'_, '_> {
         if !self.repair(&buffers, &mut lows) {
             return self.place_disordered(buffers, &lows, losses);
         }
+        self.repair_last(&buffers, &mut lows);
         let slack = clock.ticks_per_second() / SLACK_DIVISOR;
         let highs = lows.iter().skip(1).map(|next| next.saturating_add(slack)).chain([u64::MAX]);
         let mut intervals: Vec<Interval> = lows.iter().zip(highs).map(|(&low, high)| Interval { low, high }).collect();
         let mut end_ticks = 0;
         if let (Some(&last), Some(interval)) = (buffers.last(), intervals.last_mut()) {
             self.load_all(last);
+            let times = self.records.entries.iter().rev().map(|entry| entry.ticks);
+            self.latest.add(times.take(LatestTimes::MAX));
             interval.high = self.records.entries.last().map_or(interval.low, |entry| entry.ticks.max(interval.low));
             end_ticks = interval.high;
         }
@@ -143,6 +158,19 @@ impl Placer<'_, '_> {
         true
     }
 
+    /// Repairs the start of the last buffer if it is long after the other records of the buffer, which would all be
+    /// moved to it.
+    fn repair_last(&mut self, buffers: &[u32], lows: &mut [u64]) {
+        let floor = lows.iter().rev().nth(1).copied().unwrap_or(0);
+        let earliest = self.earliest_from(buffers.last(), floor);
+        let min_silence = LatestTimes::min_silence(self.contents.axes.clock.ticks_per_second());
+        if let Some((low, earliest)) = lows.last_mut().zip(earliest)
+            && low.saturating_sub(earliest) > min_silence
+        {
+            *low = earliest;
+        }
+    }
+
     /// Places buffers that overlap or go back in time. Each interval spans the earliest to the latest record.
     fn place_disordered(&mut self, buffers: Vec<u32>, lows: &[u64], losses: &mut Losses) -> Stream {
         let descents = lows.windows(2).filter(|pair| matches!(pair, [a, b] if a > b)).count();
@@ -152,6 +180,8 @@ impl Placer<'_, '_> {
             self.load_all(buffer);
             let low = self.record_times().min().unwrap_or(low);
             intervals.push(Interval { low, high: self.record_times().max().unwrap_or(low) });
+            let times = self.records.entries.iter().rev().map(|entry| entry.ticks);
+            self.latest.add(times.take(LatestTimes::MAX));
         }
         let end_ticks = intervals.iter().map(|interval| interval.high).max().unwrap_or(0);
         Stream { buffers, intervals, end_ticks }

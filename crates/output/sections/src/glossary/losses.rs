@@ -47,6 +47,10 @@ pub(super) const LOSSES: &[Entry] = &[
         "The time of a record contradicts the sequence of buffers; it was given the nearest consistent time.",
     ),
     Entry::new(
+        "isolated_time",
+        "A record has a time hours after all others, as damaged records do; the recording is taken to end before it.",
+    ),
+    Entry::new(
         "disordered_buffers",
         "Buffers of one processor overlap or run backwards in time (the clock was set, or recordings were merged); they were ordered by time.",
     ),
