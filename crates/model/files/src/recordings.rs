@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use onoff_sources::{Bytes, Error, FileRole, Groups, file_role, group_files};
+use onoff_sources::{Bytes, Error, FileRole, FolderContents, Groups, file_role, group_files, is_single_machine};
 
 use crate::mapped::MappedFile;
 use crate::read_error;
@@ -145,7 +145,7 @@ fn scan_folder(root: &Path, found: &mut RecordingGroups) -> Result<(), Error> {
 
 /// Adds the contents of a folder to `found`, and the subfolders to scan to `pending`.
 fn add_folder(folder: &Path, listing: Listing, pending: &mut Vec<PathBuf>, found: &mut RecordingGroups) {
-    if is_single_machine(folder) {
+    if is_single_machine(&DiskFolder(folder)) {
         found.recordings.push(vec![folder.to_path_buf()]);
         return;
     }
@@ -229,54 +229,32 @@ fn shared_folders(a: &Path, b: &Path) -> usize {
     folders.map_or(0, |(a, b)| a.components().zip(b.components()).take_while(|(a, b)| a == b).count())
 }
 
-/// Returns true if the folder belongs to one machine: the output of sosreport, a file system with a `/var/log`, or a
-/// `/var/log` itself.
-fn is_single_machine(folder: &Path) -> bool {
-    if folder.join("sos_commands").is_dir() {
-        return true;
+/// A folder in the file system.
+struct DiskFolder<'a>(&'a Path);
+
+impl FolderContents for DiskFolder<'_> {
+    fn is_var_log(&self) -> bool {
+        self.0.ends_with("var/log")
     }
-    let is_machine_id = |path: &PathBuf| {
-        path.file_name()
-            .and_then(|name| name.to_str())
-            .is_some_and(|name| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
-    };
-    let has_journal =
-        |folder: &Path| list(&folder.join("journal")).is_ok_and(|listing| listing.folders.iter().any(is_machine_id));
-    let is_log_folder = |folder: &Path| folder.ends_with("var/log") || has_journal(folder) || has_system_files(folder);
-    let subfolder = folder.join("var/log");
-    let log_folder = if subfolder.is_dir() { subfolder.as_path() } else { folder };
-    is_log_folder(log_folder) && has_linux_part(log_folder)
-}
 
-/// Returns true if the files of a folder are those that only the `/var/log` of a computer has together.
-fn has_system_files(folder: &Path) -> bool {
-    const NAMES: [&str; 14] = [
-        "alternatives.log",
-        "auth.log",
-        "boot.log",
-        "btmp",
-        "cron",
-        "dpkg.log",
-        "faillog",
-        "kern.log",
-        "lastlog",
-        "messages",
-        "pacman.log",
-        "secure",
-        "syslog",
-        "wtmp",
-    ];
-    /// Minimum number of these files.
-    const MIN_FILES: usize = 3;
-    NAMES.iter().filter(|name| folder.join(name).is_file()).count() >= MIN_FILES
-}
+    fn has_folder(&self, path: &str) -> bool {
+        self.0.join(path).is_dir()
+    }
 
-/// Returns true if a log folder contains a Linux log or journal files.
-fn has_linux_part(log_folder: &Path) -> bool {
-    let is_part = |(path, length): &(PathBuf, u64)| *length > 0 && matches!(detect_role(path), FileRole::LinuxPart(_));
-    let has_part = |folder: &Path| list(folder).is_ok_and(|listing| listing.files.iter().any(is_part));
-    let journal_folders = || list(&log_folder.join("journal")).map(|listing| listing.folders).unwrap_or_default();
-    has_part(log_folder) || journal_folders().iter().any(|folder| has_part(folder))
+    fn has_file(&self, path: &str) -> bool {
+        self.0.join(path).is_file()
+    }
+
+    fn folders(&self, path: &str) -> Vec<String> {
+        let folders = list(&self.0.join(path)).map(|listing| listing.folders).unwrap_or_default();
+        folders.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
+    }
+
+    fn has_linux_part(&self, path: &str) -> bool {
+        let is_part =
+            |(path, length): &(PathBuf, u64)| *length > 0 && matches!(detect_role(path), FileRole::LinuxPart(_));
+        list(&self.0.join(path)).is_ok_and(|listing| listing.files.iter().any(is_part))
+    }
 }
 
 /// Returns true if the file name has an extension of Windows recordings or captures, packed or not.

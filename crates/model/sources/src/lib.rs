@@ -55,7 +55,7 @@ pub use onoff_trace::Pattern;
 pub use onoff_windows::describes_events;
 pub use onoff_windows::event_stream::{BATCH_EVENTS, EventStream, EventWriter, parallel_writers};
 pub use onoff_windows::kernel_events::xperf_event_names;
-pub use recordings::{FileRole, Groups, file_role, group_files};
+pub use recordings::{FileRole, FolderContents, Groups, file_role, group_files, is_single_machine};
 pub use registry::recording_tables;
 
 /// True for kinds of recordings that can have several boots, of which one is read.

@@ -95,6 +95,65 @@ fn has_parts(bytes: &[u8]) -> bool {
     })
 }
 
+/// A folder, to decide whether everything in it belongs to one machine. Paths are relative to it and separated by
+/// slashes; the empty path is the folder itself.
+pub trait FolderContents {
+    /// True if the folder is named `log` in a folder `var`.
+    fn is_var_log(&self) -> bool;
+    fn has_folder(&self, path: &str) -> bool;
+    fn has_file(&self, path: &str) -> bool;
+    /// Returns the names of the folders directly in a folder.
+    fn folders(&self, path: &str) -> Vec<String>;
+    /// True if a file directly in a folder is a Linux log or journal.
+    fn has_linux_part(&self, path: &str) -> bool;
+}
+
+/// Returns true if the folder belongs to one machine: the output of sosreport, a file system with a `/var/log`, or a
+/// `/var/log` itself.
+#[must_use]
+pub fn is_single_machine(folder: &impl FolderContents) -> bool {
+    if folder.has_folder("sos_commands") {
+        return true;
+    }
+    let (is_var_log, log_folder) = match folder.has_folder("var/log") {
+        true => (true, "var/log/"),
+        false => (folder.is_var_log(), ""),
+    };
+    let journal = format!("{log_folder}journal");
+    let journals = folder.folders(&journal);
+    let has_part = |path: &str| folder.has_linux_part(path);
+    (is_var_log || journals.iter().any(|name| is_machine_id(name)) || has_system_files(folder, log_folder))
+        && (has_part(log_folder.trim_end_matches('/'))
+            || journals.iter().any(|name| has_part(&format!("{journal}/{name}"))))
+}
+
+fn is_machine_id(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns true if the files of a folder are those that only the `/var/log` of a computer has together.
+fn has_system_files(folder: &impl FolderContents, log_folder: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "alternatives.log",
+        "auth.log",
+        "boot.log",
+        "btmp",
+        "cron",
+        "dpkg.log",
+        "faillog",
+        "kern.log",
+        "lastlog",
+        "messages",
+        "pacman.log",
+        "secure",
+        "syslog",
+        "wtmp",
+    ];
+    /// Minimum number of these files.
+    const MIN_FILES: usize = 3;
+    NAMES.iter().filter(|name| folder.has_file(&format!("{log_folder}{name}"))).count() >= MIN_FILES
+}
+
 /// Groups files into recordings: Windows logs recorded together, the parts of one Linux recording, and all other files
 /// that are complete recordings. A Linux part that fits several recordings is assigned to the nearest recording in the
 /// folder tree, according to `names`.
