@@ -1,5 +1,6 @@
 /** The page, top to bottom: header, phases, findings, lanes, details. */
 
+import type { Transition } from "./data";
 import { Compare } from "./panes/Compare";
 import { Details, showFinding } from "./panes/Details";
 import { Drop, NotShown } from "./Drop";
@@ -83,9 +84,11 @@ export function App() {
           class={current.losses.length || current.beyond_axis ? "trust bad" : "trust"}
           onClick={() => (tab.value = "trust")}
         >
-          {current.losses.length
-            ? `⚠ ${current.losses.length} ${current.losses.length === 1 ? "loss" : "losses"}`
-            : "✓ no losses"}
+          {current.is_partial
+            ? `Reading ${page.value.reading}`
+            : current.losses.length
+              ? `⚠ ${current.losses.length} ${current.losses.length === 1 ? "loss" : "losses"}`
+              : "✓ no losses"}
           {current.missing.length ? `, ${current.missing.length} not recorded` : ""}
           {current.beyond_axis ? ", isolated times" : ""}
         </button>
@@ -105,15 +108,16 @@ export function App() {
           <kbd>?</kbd>
         </button>
       </header>
-      {reading.value && <p role="status">Reading {reading.value} …</p>}
+      {reading.value && !current.is_partial && <p role="status">Reading {reading.value} …</p>}
       <NotShown />
       {serverError.value && (
         <p class="lost" role="alert">
           {serverError.value}
         </p>
       )}
-      <p class="headline">{page.value.comparison?.answer[0] ?? transition.value?.headline[0] ?? NO_TRANSITION}</p>
+      <p class="headline">{page.value.comparison?.answer[0] ?? answer(transition.value)}</p>
       <Ribbon />
+      {current.is_partial && <p class="chips pending">Findings follow when everything is read.</p>}
       {findings.length > 0 && (
         <nav class="chips" aria-label="Findings">
           {findings.slice(0, 6).map((finding, index) => (
@@ -158,8 +162,8 @@ export function App() {
           </span>
         </nav>
       </div>
-      <Legend />
-      <Lanes />
+      {current.is_partial ? <p class="lanes pending">Lanes follow when everything is read.</p> : <Legend />}
+      {!current.is_partial && <Lanes />}
       <Details />
       {sheet.value === "palette" && <Palette />}
       {sheet.value === "keys" && <Keys />}
@@ -167,6 +171,12 @@ export function App() {
       <PrintTables />
     </main>
   );
+}
+
+/** The length of the transition, and what to fix first. */
+function answer(current: Transition | undefined): string {
+  if (!current) return NO_TRANSITION;
+  return [current.headline[0] ?? current.title, current.fix_first].filter(Boolean).join(" ");
 }
 
 /** A comparison without lanes: network boots, firmware tables, saved baselines. */

@@ -1,6 +1,7 @@
 /** The first screen of a page without a recording: choose or drop files. */
 
 import { hasReader, notShown, openFiles, reading } from "./reader";
+import { page } from "./state";
 
 const choose = (event: { currentTarget: HTMLInputElement }) =>
   void openFiles(
@@ -8,6 +9,20 @@ const choose = (event: { currentTarget: HTMLInputElement }) =>
   );
 
 export function Drop() {
+  if (page.value.reading)
+    return (
+      <main class="empty">
+        <h1>onoff</h1>
+        <p role="status">Reading {page.value.reading}</p>
+      </main>
+    );
+  if (page.value.not_shown.length > 0)
+    return (
+      <main class="empty">
+        <h1>onoff</h1>
+        <NotShown />
+      </main>
+    );
   if (!hasReader)
     return (
       <main class="empty">
@@ -44,7 +59,7 @@ export function Drop() {
 export function NotShown() {
   return (
     <>
-      {notShown.value.map((reason) => (
+      {[...page.value.not_shown, ...notShown.value].map((reason) => (
         <p class="lost" role="alert">
           {reason}
         </p>

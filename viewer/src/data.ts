@@ -47,6 +47,9 @@ export function readPage(text: string): Page {
       served: false,
       legend: { tones: [], groups: [], steps: [], subjects: [] },
       recordings: [],
+      reading: "",
+      revision: 0,
+      not_shown: [],
       comparison: null,
     };
   if (typeof page !== "object" || page === null || !Array.isArray(page.recordings)) {

@@ -3,6 +3,7 @@ import { render } from "preact";
 import { App } from "./App";
 import { readPage } from "./data";
 import { recordView } from "./history";
+import { followReading } from "./growing";
 import { onKey } from "./keys";
 import { hasReader, openDropped } from "./reader";
 import { address, applyAddress, page, theme } from "./state";
@@ -19,6 +20,8 @@ if (root) {
     let timer = 0;
     effect(() => {
       const next = address();
+      // The address may name tracks that are not read yet.
+      if (page.value.reading) return;
       clearTimeout(timer);
       // Browsers limit how often the address may change.
       timer = window.setTimeout(() => {
@@ -43,6 +46,7 @@ if (root) {
       document.title = name ? `${name} · onoff` : "onoff";
     });
     render(<App />, root);
+    void followReading();
   } catch (error) {
     root.textContent = `Cannot show this page: ${error instanceof Error ? error.message : String(error)}`;
   }

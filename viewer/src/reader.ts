@@ -2,9 +2,9 @@
 
 import { batch, signal } from "@preact/signals";
 import { readPage } from "./data";
-import { answerWith, clearCaches } from "./source";
-import { applyAddress, page } from "./state";
-import { restoreViews } from "./views";
+import { showNewer } from "./growing";
+import { unpackLzma } from "./lzma";
+import { answerWith } from "./source";
 import { readerWorker, type NamedFile, type Reply, type Request } from "./worker";
 
 /** The reader in this page, or the address of it; absent from pages of `onoff view`. */
@@ -19,6 +19,8 @@ export const notShown = signal<string[]>([]);
 let worker: Worker | null = null;
 let started: Promise<unknown> | null = null;
 let lastId = 0;
+/** True if the page already shows the phases of the files that are being opened. */
+let hasFirst = false;
 const waiting = new Map<number, { resolve: (text: string) => void; reject: (error: Error) => void }>();
 
 function ask(request: { reader: ArrayBuffer } | { files: NamedFile[] } | { query: string }): Promise<string> {
@@ -41,10 +43,14 @@ async function packedReader(): Promise<ArrayBuffer> {
 async function start(): Promise<void> {
   if (typeof WebAssembly !== "object")
     throw new Error("This browser cannot read recordings: WebAssembly is missing or switched off");
-  if (typeof DecompressionStream !== "function")
-    throw new Error("This browser cannot read recordings: it is older than 2023");
-  worker = new Worker(URL.createObjectURL(new Blob([`(${readerWorker.toString()})()`], { type: "text/javascript" })));
+  const script = `(${readerWorker.toString()})(${unpackLzma.toString()})`;
+  worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+    if ("first" in data) {
+      showNewer(readPage(data.first), location.hash.slice(1), true);
+      hasFirst = true;
+      return;
+    }
     const { resolve, reject } = waiting.get(data.id) ?? {};
     waiting.delete(data.id);
     if ("text" in data) resolve?.(data.text);
@@ -63,15 +69,13 @@ export async function openFiles(files: NamedFile[]): Promise<void> {
   if (files.length === 0 || reading.value) return;
   reading.value = files.length === 1 ? (files[0]?.name ?? "") : `${files.length} files`;
   notShown.value = [];
+  hasFirst = false;
   try {
     await (started ??= start());
     const opened = JSON.parse(await ask({ files })) as { page: unknown; not_shown: string[] };
     answerWith(async (request) => JSON.parse(await ask({ query: request })));
     batch(() => {
-      clearCaches();
-      page.value = readPage(JSON.stringify(opened.page));
-      restoreViews();
-      applyAddress(location.hash.slice(1));
+      showNewer(readPage(JSON.stringify(opened.page)), location.hash.slice(1), !hasFirst);
       notShown.value = opened.not_shown;
     });
   } catch (error) {

@@ -49,7 +49,16 @@ const ALL_TABS: [Tab, string][] = [
 ];
 
 const NO_LEGEND = { tones: [], groups: [], steps: [], subjects: [] };
-export const page = signal<Page>({ version: "", served: false, legend: NO_LEGEND, recordings: [], comparison: null });
+export const page = signal<Page>({
+  version: "",
+  served: false,
+  legend: NO_LEGEND,
+  recordings: [],
+  reading: "",
+  revision: 0,
+  not_shown: [],
+  comparison: null,
+});
 
 export const groupTitle = (name: string): string =>
   page.value.legend.groups.find((group) => group.name === name)?.title ?? name;

@@ -10,6 +10,12 @@ export interface Page {
   legend: PageLegend;
   /**  */
   recordings: PageRecording[];
+  /** What is still being read, with the progress; empty when everything is there. */
+  reading: string;
+  /** Number of recordings and parts of recordings that were added since the page was opened. */
+  revision: number;
+  /** Why recordings are not shown. */
+  not_shown: string[];
   /** Comparison of two sets of runs; `recordings` then contains one run of each. */
   comparison: PageComparison | null;
 }
@@ -78,6 +84,8 @@ export interface PageRecording {
   name: string;
   /** Operating system, processors, memory, when it was recorded. */
   machine: string;
+  /** True for the first picture of a recording, which has the phases only. The rest is still being read. */
+  is_partial: boolean;
   /** Start of the axis, ns: 0, or negative if firmware times are known. */
   start_ns: number;
   /** Length of the axis, ns. */
@@ -224,6 +232,8 @@ export interface PageTransition {
   title: string;
   /** Result in a few sentences, shortest first. */
   headline: string[];
+  /** What to fix first, as in `onoff diagnose`; empty if there is nothing. */
+  fix_first: string;
   /** Start, ns. */
   start_ns: number;
   /** End, ns. */

@@ -14,18 +14,22 @@ declare class FileReaderSync {
 }
 
 export type Request = { id: number } & ({ reader: ArrayBuffer } | { files: NamedFile[] } | { query: string });
-export type Reply = { id: number; text: string } | { id: number; error: string };
+export type Reply = { id: number; text: string } | { id: number; first: string } | { id: number; error: string };
 
-export function readerWorker(): void {
+/** `unpack` unpacks the reader. */
+export function readerWorker(unpack: (packed: Uint8Array) => Uint8Array): void {
   type Reader = {
     memory: WebAssembly.Memory;
     onoff_reserve(length: number): number;
     onoff_add_file(nameLength: number): void;
+    onoff_open_first(): number;
     onoff_open(): number;
     onoff_ask(): number;
     onoff_answer(): number;
     onoff_answer_length(): number;
   };
+  /** Files larger than this are shown with their phases first. */
+  const LARGE = 32 << 20;
   /** Bytes of a file that are in memory twice while it is copied. */
   const WINDOW = 16 << 20;
   let module: WebAssembly.Module;
@@ -54,7 +58,7 @@ export function readerWorker(): void {
     if (code !== 0) throw new Error(text);
     return text;
   };
-  const open = (files: NamedFile[]): string => {
+  const open = (id: number, files: NamedFile[]): string => {
     // A new instance, because the memory of the last one does not shrink.
     start();
     for (const { name, file } of files) {
@@ -66,6 +70,8 @@ export function readerWorker(): void {
       });
       reader.onoff_add_file(nameBytes.length);
     }
+    if (files.reduce((sum, { file }) => sum + file.size, 0) > LARGE)
+      postMessage({ id, first: answer(reader.onoff_open_first()) } satisfies Reply);
     return answer(reader.onoff_open());
   };
   const ask = (query: string): string => {
@@ -74,10 +80,9 @@ export function readerWorker(): void {
     return answer(reader.onoff_ask());
   };
   const respond = async (request: Request): Promise<string> => {
-    if ("files" in request) return open(request.files);
+    if ("files" in request) return open(request.id, request.files);
     if ("query" in request) return ask(request.query);
-    const unpacked = new Blob([request.reader]).stream().pipeThrough(new DecompressionStream("gzip"));
-    module = await WebAssembly.compile(await new Response(unpacked).arrayBuffer());
+    module = await WebAssembly.compile(unpack(new Uint8Array(request.reader)) as Uint8Array<ArrayBuffer>);
     return "";
   };
   self.onmessage = async ({ data }: MessageEvent<Request>) => {

@@ -39,10 +39,14 @@ const basePage: Page = {
   version: "0",
   served: false,
   legend: { tones: [], groups: [], steps: [], subjects: [] },
+  reading: "",
+  revision: 0,
+  not_shown: [],
   comparison: null,
   recordings: [
     {
       name: "a.etl",
+      is_partial: false,
       machine: "",
       start_ns: -2e9,
       duration_ns: 47e9,
@@ -63,6 +67,7 @@ const basePage: Page = {
           unplaced: [],
           title: "Boot",
           headline: [],
+          fix_first: "",
           start_ns: 0,
           end_ns: 40e9,
           band: null,

@@ -22,7 +22,7 @@ import { phaseDuration } from "../Ribbon";
 import { Compare } from "./Compare";
 import { Flame } from "./Flame";
 import { Ranges } from "./Ranges";
-import { CopyButtons, Table } from "./Table";
+import { CopyButtons, Table, type Cell } from "./Table";
 import { Waits } from "./Waits";
 import { Why } from "./Why";
 import { bytes, formatCost, duration } from "../time";
@@ -39,6 +39,7 @@ export function Details() {
     why: <Why />,
     flame: <Flame />,
   }[tab.value];
+  const isPending = recording.value?.is_partial && tab.value !== "what" && tab.value !== "trust";
   const switchTab = (event: KeyboardEvent) => {
     const offset = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!offset) return;
@@ -62,13 +63,13 @@ export function Details() {
             onClick={() => (tab.value = name)}
           >
             {title}
-            {name === "findings" && <em>{transition.value?.findings.length ?? 0}</em>}
+            {name === "findings" && !recording.value?.is_partial && <em>{transition.value?.findings.length ?? 0}</em>}
             {name === "trust" && <em>{recording.value?.losses.length ?? 0}</em>}
           </button>
         ))}
       </div>
       <div class="pane" id="pane" role="tabpanel" aria-labelledby={`tab-${tab.value}`} tabIndex={0}>
-        {body}
+        {isPending ? <p class="pending">Being read: {page.value.reading}</p> : body}
       </div>
     </section>
   );
@@ -290,8 +291,8 @@ function Breakdown() {
       rows={phase.account.map((entry) => [
         entry.subject,
         entry.kind,
-        duration(entry.ns),
-        `${((entry.ns / length) * 100).toFixed(1)} %`,
+        { text: duration(entry.ns), number: entry.ns },
+        { text: `${((entry.ns / length) * 100).toFixed(1)} %`, number: (entry.ns / length) * 100 },
         entry.actions,
         entry.certainty === "missing" ? "unknown" : entry.certainty,
       ])}
@@ -365,13 +366,13 @@ function PhaseUsage() {
   const range = selectedRange() ?? view.value;
   const phase = phaseAt(range);
   if (!phase) return <p>No phase in this range.</p>;
-  const rows = (list: UsageRow[]) =>
+  const rows = (list: UsageRow[]): Cell[][] =>
     list.map((row) => [
       row.name,
       row.detail,
-      duration(row.ns),
-      row.count ? String(row.count) : "",
-      row.bytes ? bytes(row.bytes) : "",
+      { text: duration(row.ns), number: row.ns },
+      row.count ? { text: String(row.count), number: row.count } : "",
+      row.bytes ? { text: bytes(row.bytes), number: row.bytes } : "",
     ]);
   const head = ["Name", "Detail", "Time", "Requests", "Bytes"];
   return (

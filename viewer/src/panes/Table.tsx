@@ -13,7 +13,7 @@ export const tableText = (rows: string[][], markdown: boolean) => {
 };
 
 /** Buttons that copy rows as shown; with `raw`, also as numbers in their base units. */
-export function CopyButtons({ rows, raw }: { rows: () => string[][]; raw?: () => string[][] }) {
+export function CopyButtons({ rows, raw }: { rows: () => string[][]; raw?: (() => string[][]) | undefined }) {
   const [status, setStatus] = useState("");
   const copy = (content: string[][], markdown: boolean) => {
     void navigator.clipboard.writeText(tableText(content, markdown)).then(
@@ -43,6 +43,21 @@ export function CopyButtons({ rows, raw }: { rows: () => string[][]; raw?: () =>
   );
 }
 
+/** A cell: text, or a number in base units with its text. */
+export type Cell = string | { text: string; number: number };
+
+const cellText = (cell: Cell | undefined): string => (typeof cell === "object" ? cell.text : (cell ?? ""));
+const rawText = (cell: Cell | undefined): string => (typeof cell === "object" ? String(cell.number) : (cell ?? ""));
+
+/** Compares two cells of a column. */
+function compare(one: Cell | undefined, other: Cell | undefined): number {
+  if (typeof one === "object" && typeof other === "object") return one.number - other.number;
+  // Cells without a number come last.
+  if (typeof one === "object" || typeof other === "object") return typeof one === "object" ? 1 : -1;
+  return (one ?? "").localeCompare(other ?? "", undefined, { numeric: true });
+}
+
+/** A table that a click on a heading sorts: numbers from large to small first, text from A to Z. */
 export function Table({
   title,
   head,
@@ -51,37 +66,59 @@ export function Table({
 }: {
   title: ComponentChildren;
   head: string[];
-  rows: string[][];
+  rows: Cell[][];
   onSelect?: (index: number) => void;
 }) {
+  const [order, setOrder] = useState<{ column: number; sign: 1 | -1 } | null>(null);
+  const isNumber = (column: number) => rows.some((row) => typeof row[column] === "object");
+  const sort = (column: number) => {
+    const first = isNumber(column) ? -1 : 1;
+    if (order?.column !== column) setOrder({ column, sign: first });
+    else setOrder(order.sign === first ? { column, sign: first === 1 ? -1 : 1 } : null);
+  };
+  const shown = rows.map((row, index) => ({ row, index }));
+  if (order) shown.sort((a, b) => order.sign * compare(a.row[order.column], b.row[order.column]));
+  const copied = (text: (cell: Cell | undefined) => string) => () => [head, ...shown.map(({ row }) => row.map(text))];
   return (
     <figure class="table">
       <figcaption>
         {title}
-        <CopyButtons rows={() => [head, ...rows]} />
+        <CopyButtons
+          rows={copied(cellText)}
+          raw={head.some((_, column) => isNumber(column)) ? copied(rawText) : undefined}
+        />
       </figcaption>
       <table>
         <thead>
           <tr>
-            {head.map((cell) => (
-              <th scope="col">{cell}</th>
+            {head.map((name, column) => (
+              <th
+                scope="col"
+                class={isNumber(column) ? "number" : ""}
+                aria-sort={order?.column !== column ? "none" : order.sign > 0 ? "ascending" : "descending"}
+              >
+                <button type="button" class="link" onClick={() => sort(column)}>
+                  {name}
+                  {order?.column !== column ? "" : order.sign > 0 ? " ↑" : " ↓"}
+                </button>
+              </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, index) => (
+          {shown.map(({ row, index }) => (
             <tr>
-              {row.map((cell, column) =>
-                column === 0 && onSelect ? (
-                  <td>
+              {row.map((cell, column) => (
+                <td class={isNumber(column) ? "number" : ""}>
+                  {column === 0 && onSelect ? (
                     <button type="button" class="link" onClick={() => onSelect(index)}>
-                      {cell}
+                      {cellText(cell)}
                     </button>
-                  </td>
-                ) : (
-                  <td>{cell}</td>
-                ),
-              )}
+                  ) : (
+                    cellText(cell)
+                  )}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>

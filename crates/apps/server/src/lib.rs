@@ -7,6 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+mod content;
+
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -20,8 +22,10 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use onoff_page::build::LoadedRecording;
+use onoff_page::file;
 use onoff_page::queries::{self, QueryError};
+
+pub use content::Content;
 
 /// Maximum number of queries that are answered at the same time.
 const MAX_CONCURRENT_QUERIES: usize = 16;
@@ -49,6 +53,9 @@ impl Default for TimeLimits {
     }
 }
 
+/// Time without a request after which the server stops if there is nothing to serve. The page asks once a second.
+const FAILURE_INTERVAL: Duration = Duration::from_secs(3);
+
 /// A server bound to a port.
 #[derive(Debug)]
 pub struct Server {
@@ -62,8 +69,7 @@ pub struct Server {
 struct Site {
     address: SocketAddr,
     token: String,
-    html: String,
-    recordings: Vec<LoadedRecording>,
+    content: Arc<Content>,
 }
 
 impl Server {
@@ -71,10 +77,10 @@ impl Server {
     ///
     /// # Errors
     /// The port is in use.
-    pub fn bind(port: u16, token: String, html: String, recordings: Vec<LoadedRecording>) -> io::Result<Self> {
+    pub fn bind(port: u16, token: String, content: Arc<Content>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
-        let site = Arc::new(Site { address, token, html, recordings });
+        let site = Arc::new(Site { address, token, content });
         Ok(Self { listener, site, limits: TimeLimits::default() })
     }
 
@@ -84,7 +90,7 @@ impl Server {
         format!("http://{}/{}/", self.site.address, self.site.token)
     }
 
-    /// Serves requests until the process ends.
+    /// Serves requests until the process ends, or until reading has failed.
     ///
     /// # Errors
     /// The system provides no event queue.
@@ -104,8 +110,14 @@ impl Server {
                     tokio::time::sleep(PAUSE).await;
                     continue;
                 }
+                let Ok(accepted) = tokio::time::timeout(FAILURE_INTERVAL, listener.accept()).await else {
+                    match self.site.content.has_failed() {
+                        true => return Ok(()),
+                        false => continue,
+                    }
+                };
                 // A failure concerns one connection, or passes when others are closed.
-                let Ok((stream, _)) = listener.accept().await else {
+                let Ok((stream, _)) = accepted else {
                     tokio::time::sleep(PAUSE).await;
                     continue;
                 };
@@ -169,11 +181,21 @@ impl Site {
             return Err(StatusCode::METHOD_NOT_ALLOWED);
         }
         match resource {
-            "" => Ok(("text/html; charset=utf-8", self.html.clone())),
+            "" => {
+                let html = file::html(&self.content.page()).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
+                Ok(("text/html; charset=utf-8", html))
+            }
+            "page" => {
+                let query = request.uri().query().unwrap_or_default();
+                let revision = query.strip_prefix("after=").and_then(|revision| revision.parse().ok());
+                let page = self.content.page_after(revision.ok_or(StatusCode::BAD_REQUEST)?);
+                let page = serde_json::to_string(&page).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
+                Ok(("application/json", page))
+            }
             name => {
                 let query = request.uri().query().unwrap_or_default();
-                let answer = queries::answer(&self.recordings, name, query).map_err(status_code)?;
-                Ok(("application/json", answer))
+                let recordings = self.content.recordings();
+                Ok(("application/json", queries::answer(&recordings, name, query).map_err(status_code)?))
             }
         }
     }
@@ -214,13 +236,15 @@ fn response(status: StatusCode, content_type: &'static str, body: String) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onoff_page::build::LoadedRecording;
 
     const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
     fn site() -> Site {
         let recording = LoadedRecording::new("empty.etl".to_owned(), Arc::default());
         let address = SocketAddr::from(([127, 0, 0, 1], 4711));
-        Site { address, token: TOKEN.to_owned(), html: "<p>page".to_owned(), recordings: vec![recording] }
+        let content = Arc::new(Content::complete(vec![recording], None));
+        Site { address, token: TOKEN.to_owned(), content }
     }
 
     fn get_status(path: &str, headers: &[(&str, &str)]) -> StatusCode {
@@ -260,7 +284,7 @@ mod tests {
             started.lock().unwrap().send(()).unwrap();
             wait.lock().unwrap().recv().map_err(|error| error.to_string())
         }));
-        let server = Server::bind(0, TOKEN.to_owned(), "<p>page".to_owned(), vec![recording]).unwrap();
+        let server = Server::bind(0, TOKEN.to_owned(), Arc::new(Content::complete(vec![recording], None))).unwrap();
         let address = server.site.address;
         std::thread::spawn(|| server.run());
         let ask = |resource: &str| {
@@ -275,7 +299,7 @@ mod tests {
         };
         let slow = ask("table?from=0&to=1&about=events");
         has_started.recv().unwrap();
-        assert!(read(ask("")).contains("<p>page"));
+        assert!(read(ask("")).contains("slow.etl"));
         assert!(read(ask("steps?from=0&to=1")).starts_with("HTTP/1.1 200"));
         finish.send(()).unwrap();
         assert!(read(slow).starts_with("HTTP/1.1 200"));
@@ -286,7 +310,7 @@ mod tests {
         use std::io::{Read, Write};
         use std::net::TcpStream;
 
-        let mut server = Server::bind(0, TOKEN.to_owned(), "<p>page".to_owned(), Vec::new()).unwrap();
+        let mut server = Server::bind(0, TOKEN.to_owned(), Arc::clone(&site().content)).unwrap();
         let short = Duration::from_millis(400);
         server.limits = TimeLimits { header: short, connection: 3 * short, last_request: short };
         let address = server.site.address;
@@ -302,7 +326,7 @@ mod tests {
         let mut answer = String::new();
         // The server ends the connection, because no other request follows.
         stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.contains("<p>page"), "{answer}");
+        assert!(answer.contains("empty.etl"), "{answer}");
         for stream in idle.iter_mut().chain([&mut slow]) {
             stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
             let mut rest = Vec::new();
@@ -311,9 +335,34 @@ mod tests {
     }
 
     #[test]
+    fn page_grows_while_files_are_read() {
+        let mut site = site();
+        site.content = Arc::new(Content::being_read("big.etl".to_owned()));
+        let get = |after: u32| {
+            let request = Request::get(format!("/{TOKEN}/page?after={after}")).header("host", "127.0.0.1:4711");
+            let (_, body) = site.content(&request.body(()).unwrap()).unwrap();
+            serde_json::from_str::<serde_json::Value>(&body).unwrap()
+        };
+        let page = get(0);
+        assert_eq!((page["reading"].as_str(), page["revision"].as_u64()), (Some("big.etl"), Some(0)));
+        assert!(page["recordings"].as_array().unwrap().is_empty());
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| get(0));
+            site.content.set(0, Some(LoadedRecording::new("big.etl".to_owned(), Arc::default())));
+            let page = waiting.join().unwrap();
+            assert_eq!((page["recordings"][0]["name"].as_str(), page["revision"].as_u64()), (Some("big.etl"), Some(1)));
+        });
+        site.content.set_reading(String::new());
+        assert_eq!(get(1)["reading"].as_str(), Some(""));
+        site.content.add_failure("other.etl: unreadable".to_owned());
+        assert_eq!(get(2)["not_shown"][0].as_str(), Some("other.etl: unreadable"));
+    }
+
+    #[test]
     fn rejects_malformed_queries() {
         let host = ("host", "127.0.0.1:4711");
         for (query, status) in [
+            ("page", StatusCode::BAD_REQUEST),
             ("lanes", StatusCode::BAD_REQUEST),
             ("lanes?from=0&to=10&pixels=4000000000&tracks=0", StatusCode::BAD_REQUEST),
             ("lanes?from=10&to=0&pixels=10&tracks=0", StatusCode::BAD_REQUEST),

@@ -19,10 +19,11 @@
 
 #[cfg(feature = "documents")]
 mod documents;
+mod folders;
 mod page;
 
 use std::fmt::{Debug, Display};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use onoff::{Error, Lanes, QueryError};
 use onoff_page::build::LoadedRecording;
@@ -35,14 +36,22 @@ struct Exchange {
     files: Vec<(String, Vec<u8>)>,
     /// Built on first use.
     lanes: Option<Lanes>,
+    /// Recordings between the first picture and the page.
+    opening: Option<page::Opening>,
     /// The recordings of the opened page.
-    recordings: Vec<LoadedRecording>,
+    recordings: Vec<Arc<LoadedRecording>>,
     answer: Vec<u8>,
 }
 
 impl Exchange {
-    const EMPTY: Self =
-        Self { input: Vec::new(), files: Vec::new(), lanes: None, recordings: Vec::new(), answer: Vec::new() };
+    const EMPTY: Self = Self {
+        input: Vec::new(),
+        files: Vec::new(),
+        lanes: None,
+        opening: None,
+        recordings: Vec::new(),
+        answer: Vec::new(),
+    };
 }
 
 static EXCHANGE: Mutex<Exchange> = Mutex::new(Exchange::EMPTY);
@@ -80,13 +89,27 @@ pub extern "C" fn onoff_clear() {
     *exchange() = Exchange::EMPTY;
 }
 
+/// Reads the phases of the files. The answer is JSON: the first picture of the page, until [`onoff_open`] has read the
+/// rest.
+#[unsafe(no_mangle)]
+pub extern "C" fn onoff_open_first() -> u32 {
+    let mut exchange = exchange();
+    let opening = page::Opening::new(std::mem::take(&mut exchange.files));
+    let first = serde_json::to_vec(&opening.first_page()).map_err(|error| error.to_string());
+    exchange.opening = Some(opening);
+    let (code, answer) = code_and_answer(first.map_err(QueryError::Unanswerable));
+    exchange.answer = answer;
+    code
+}
+
 /// Reads the files as the interactive page. The answer is JSON: the page, and the files that are not shown.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_open() -> u32 {
     let mut exchange = exchange();
-    let files = std::mem::take(&mut exchange.files);
-    let result = page::open(files).and_then(|(recordings, opened)| {
-        exchange.recordings = recordings;
+    let opening = exchange.opening.take();
+    let opening = opening.unwrap_or_else(|| page::Opening::new(std::mem::take(&mut exchange.files)));
+    let result = opening.finish().and_then(|(recordings, opened)| {
+        exchange.recordings = recordings.into_iter().map(Arc::new).collect();
         serde_json::to_vec(&opened).map_err(|error| error.to_string())
     });
     let (code, answer) = code_and_answer(result.map_err(QueryError::Unanswerable));

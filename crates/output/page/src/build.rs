@@ -15,11 +15,12 @@ use onoff_lanes::{Lane, Track, TrackGroup};
 use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account as account_text;
 use onoff_trace::{TableSet, Trace};
-use onoff_transitions::TransitionOptions;
 use onoff_transitions::boot::BootOptions;
+use onoff_transitions::{Transition, TransitionKind, TransitionOptions};
 use onoff_usage::units::Unit;
 
 use crate::events::EventReader;
+use crate::interval_tables::IntervalTable;
 use crate::page::{PageFold, PageGap, PageMissing, PageRecording, PageTransition, loss_list};
 use crate::path::{self, Arrow};
 use crate::track::track_list;
@@ -28,6 +29,9 @@ use crate::{ranges, shades, transitions, what_if};
 /// Tables that a page requires.
 pub const TABLES: TableSet = tracks::TABLES.union(onoff_findings::TABLES).union(ranges::TABLES);
 
+/// Tables that the first picture requires. They are read several times as fast as [`TABLES`].
+pub const FIRST_TABLES: TableSet = onoff_transitions::PHASE_TABLES;
+
 /// Limits on path steps. Short steps are kept because arrows between threads start and end at them.
 const PATH_OPTIONS: PathOptions = PathOptions { min_step_ns: 0, max_steps: 20_000 };
 /// Maximum number of path steps per phase, and of nodes per flame graph, in a page without a server.
@@ -35,7 +39,7 @@ const MAX_PHASE_STEPS: usize = 60;
 const MAX_PHASE_NODES: usize = 300;
 
 /// A recording with everything needed to draw it and to answer queries about it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LoadedRecording {
     pub trace: Arc<Trace>,
     pub tracks: Vec<Track>,
@@ -45,6 +49,8 @@ pub struct LoadedRecording {
     pub arrows: Vec<Arrow>,
     /// Reader for individual events; `None` if the recording has none or the page has no server.
     pub events: Option<EventReader>,
+    /// Tables that do not come from the trace.
+    pub interval_tables: Vec<IntervalTable>,
     /// Content of the page.
     pub content: PageRecording,
 }
@@ -97,11 +103,10 @@ impl LoadedRecording {
                 },
             ));
         }
-        let has_several = |kind| shown_transitions.iter().filter(|transition| transition.kind == kind).count() > 1;
         let mut transitions: Vec<PageTransition> = shown_transitions
             .iter()
             .map(|transition| {
-                let has_siblings = has_several(transition.kind);
+                let has_siblings = has_siblings(&shown_transitions, transition.kind);
                 transitions::page_transition(&trace, transition, (has_siblings, &accounts), &diagnosis)
             })
             .collect();
@@ -121,13 +126,13 @@ impl LoadedRecording {
         for transition in &mut transitions {
             finish(transition, &tracks, axis_end_ns);
         }
-        let start_ns = transitions.iter().map(|transition| transition.start_ns).fold(trace.start_ns, i64::min);
-        let end_ns = transitions.iter().map(|transition| transition.end_ns).fold(axis_end_ns, i64::max);
+        let (start_ns, end_ns) = axis(&trace, &transitions, axis_end_ns);
         let folds: Vec<PageFold> =
             shown_transitions.iter().filter_map(|transition| transitions::fold(transition)).collect();
         let recording = PageRecording {
             name,
             machine: onoff_report::text::machine::machine(&summary, None),
+            is_partial: false,
             start_ns,
             duration_ns: end_ns.saturating_sub(start_ns),
             first: best_recorded(&transitions, &paths),
@@ -143,7 +148,42 @@ impl LoadedRecording {
         };
         drop(accountant);
         drop(waits);
-        Self { trace, tracks, paths, arrows, events: None, content: recording }
+        Self { trace, tracks, paths, arrows, events: None, interval_tables: Vec::new(), content: recording }
+    }
+
+    /// Builds the first picture of a recording from a trace with [`FIRST_TABLES`]: phases and headlines. It keeps
+    /// nothing of the trace, so that the memory is free for the other tables.
+    #[must_use]
+    pub fn first_picture(name: String, trace: &Trace, boot: BootOptions) -> Self {
+        let options = TransitionOptions { boot, ..TransitionOptions::default() };
+        let transitions = onoff_transitions::find_all(trace, &options);
+        let shown_transitions = transitions::select_shown(&transitions);
+        let diagnosis = Diagnosis::default();
+        let axis_end_ns = axis_end_ns(trace);
+        let mut pages: Vec<PageTransition> = shown_transitions
+            .iter()
+            .map(|transition| {
+                let has_siblings = has_siblings(&shown_transitions, transition.kind);
+                transitions::page_transition(trace, transition, (has_siblings, &[]), &diagnosis)
+            })
+            .collect();
+        pages.iter_mut().for_each(|transition| finish(transition, &[], axis_end_ns));
+        let (start_ns, end_ns) = axis(trace, &pages, axis_end_ns);
+        let folds: Vec<PageFold> =
+            shown_transitions.iter().filter_map(|transition| transitions::fold(transition)).collect();
+        let content = PageRecording {
+            name,
+            machine: onoff_report::text::machine::machine(&summarize(trace), None),
+            is_partial: true,
+            start_ns,
+            duration_ns: end_ns.saturating_sub(start_ns),
+            transitions: pages,
+            beyond_axis: beyond_axis(trace, axis_end_ns),
+            folds,
+            losses: loss_list(&trace.losses),
+            ..PageRecording::default()
+        };
+        Self { content, ..Self::default() }
     }
 
     /// Adds what a server would compute: the longest path steps and the flame graphs of each phase, and predictions.
@@ -160,6 +200,17 @@ impl LoadedRecording {
                 .collect();
         }
     }
+}
+
+/// True if the recording has several transitions of a kind.
+fn has_siblings(transitions: &[&Transition], kind: TransitionKind) -> bool {
+    transitions.iter().filter(|transition| transition.kind == kind).count() > 1
+}
+
+/// Returns the start and end of the axis.
+fn axis(trace: &Trace, transitions: &[PageTransition], axis_end_ns: i64) -> (i64, i64) {
+    let start_ns = transitions.iter().map(|transition| transition.start_ns).fold(trace.start_ns, i64::min);
+    (start_ns, transitions.iter().map(|transition| transition.end_ns).fold(axis_end_ns, i64::max))
 }
 
 /// Shortens a transition to the axis, and finds the colors of its phases and the tracks of its findings.

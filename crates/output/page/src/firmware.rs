@@ -1,8 +1,6 @@
 //! Page content of firmware tables: stages become phases; firmware phases and the work of each module become lanes.
 //! Times count from the processor's reset.
 
-use std::sync::Arc;
-
 use onoff_evidence::Certainty;
 use onoff_evidence::interval::covered_ns;
 use onoff_firmware_times::{FirmwareInterval, FirmwarePhase, FirmwareReport, FirmwareStage};
@@ -14,9 +12,9 @@ use onoff_report::text::quantity::counted;
 
 use crate::build::LoadedRecording;
 use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
-use crate::shades;
 use crate::track::track_list;
 use crate::transitions::explains;
+use crate::{interval_tables, shades};
 
 /// Maximum number of modules with a track, longest self time first.
 const MAX_MODULES: usize = 200;
@@ -57,6 +55,7 @@ impl LoadedRecording {
         };
         shades::assign(&mut transition.phases);
         let tracks = tracks(report);
+        let interval_tables = interval_tables::firmware(report);
         let recording = PageRecording {
             name,
             machine: "times from the processor's reset".to_owned(),
@@ -64,16 +63,10 @@ impl LoadedRecording {
             duration_ns: end_ns.saturating_sub(start_ns),
             transitions: vec![transition],
             tracks: track_list(&tracks),
+            subjects: interval_tables.iter().map(|table| table.subject).collect(),
             ..PageRecording::default()
         };
-        Some(Self {
-            trace: Arc::default(),
-            tracks,
-            paths: Vec::new(),
-            arrows: Vec::new(),
-            events: None,
-            content: recording,
-        })
+        Some(Self { tracks, interval_tables, content: recording, ..Self::default() })
     }
 }
 

@@ -16,6 +16,7 @@ pub mod events;
 pub mod export;
 pub mod file;
 mod firmware;
+pub mod interval_tables;
 pub mod legend;
 mod network;
 pub mod page;

@@ -1,8 +1,6 @@
 //! Page content of network boots: stages become phases; DHCP exchanges and transfers become lanes. Times count from the
 //! first frame of the capture.
 
-use std::sync::Arc;
-
 use onoff_evidence::Certainty;
 use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_lanes::{Lane, Track, TrackGroup};
@@ -13,9 +11,9 @@ use onoff_report::text::quantity::{duration, size};
 
 use crate::build::LoadedRecording;
 use crate::page::{PageAccountEntry, PageFinding, PagePhase, PageRecording, PageTick, PageTransition, loss_list};
-use crate::shades;
 use crate::track::track_list;
 use crate::transitions::explains;
+use crate::{interval_tables, shades};
 
 /// Maximum number of tracks per protocol.
 const MAX_TRACKS: usize = 400;
@@ -57,6 +55,7 @@ impl LoadedRecording {
             clients.first().map(|class| (*class).to_owned()),
             capture.start_utc.as_ref().map(|utc| format!("captured {utc} UTC")),
         ];
+        let interval_tables = interval_tables::netboot(report);
         let recording = PageRecording {
             name,
             machine: machine.into_iter().flatten().collect::<Vec<_>>().join(" · "),
@@ -65,9 +64,10 @@ impl LoadedRecording {
             transitions,
             tracks: track_list(&tracks),
             losses: loss_list(&report.losses),
+            subjects: interval_tables.iter().map(|table| table.subject).collect(),
             ..PageRecording::default()
         };
-        Self { trace: Arc::default(), tracks, paths: Vec::new(), arrows: Vec::new(), events: None, content: recording }
+        Self { tracks, interval_tables, content: recording, ..Self::default() }
     }
 }
 

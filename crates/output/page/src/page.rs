@@ -26,6 +26,12 @@ pub struct Page {
     /// Names of tones, track groups, steps and tables.
     pub legend: PageLegend,
     pub recordings: Vec<PageRecording>,
+    /// What is still being read, with the progress; empty when everything is there.
+    pub reading: String,
+    /// Number of recordings and parts of recordings that were added since the page was opened.
+    pub revision: u32,
+    /// Why recordings are not shown.
+    pub not_shown: Vec<String>,
     /// Comparison of two sets of runs; `recordings` then contains one run of each.
     pub comparison: Option<PageComparison>,
 }
@@ -38,6 +44,8 @@ pub struct PageRecording {
     pub name: String,
     /// Operating system, processors, memory, when it was recorded.
     pub machine: String,
+    /// True for the first picture of a recording, which has the phases only. The rest is still being read.
+    pub is_partial: bool,
     /// Start of the axis, ns: 0, or negative if firmware times are known.
     pub start_ns: i64,
     /// Length of the axis, ns.
@@ -84,6 +92,8 @@ pub struct PageTransition {
     pub title: String,
     /// Result in a few sentences, shortest first.
     pub headline: Vec<String>,
+    /// What to fix first, as in `onoff diagnose`; empty if there is nothing.
+    pub fix_first: String,
     /// Start, ns.
     pub start_ns: i64,
     /// End, ns.

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use onoff_evidence::Certainty;
-use onoff_report::svg::drawing::{HEADLINE, INK, MARGIN, QUIET, WIDTH, line, line_at, open, truncated};
+use onoff_report::svg::drawing::{
+    HEADLINE, INK, LINE_CHARACTERS, MARGIN, QUIET, WIDTH, line, line_at, open, truncated,
+};
 use onoff_report::svg::{escaped, step, tick, ticks};
 use onoff_report::text::quantity::duration;
 
@@ -53,14 +55,18 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
         .filter(|band| band.slices.first().is_some_and(|slice| slice.start_ns < transition.end_ns));
     let bands = i64::from(band.is_some());
     let count = |length: usize| i64::try_from(length).unwrap_or(0);
-    let ribbon_top = 74;
+    let subtitle = 48 + if transition.fix_first.is_empty() { 0 } else { ROW };
+    let ribbon_top = subtitle + 26;
     let chart_top = ribbon_top + 40 + bands * ROW;
     let findings_top = chart_top + count(rows.len()) * ROW + 38;
     let height = findings_top + count(findings.len()) * ROW + if findings.len() > 0 { 30 } else { 4 };
     open(height, out)?;
     let title = transition.headline.first().map_or(transition.title.as_str(), String::as_str);
     line(MARGIN, 28, HEADLINE, title, out)?;
-    line(MARGIN, 48, QUIET, &format!("{} · {}", recording.name, recording.machine), out)?;
+    if !transition.fix_first.is_empty() {
+        line(MARGIN, 48, INK, &truncated(&transition.fix_first, LINE_CHARACTERS), out)?;
+    }
+    line(MARGIN, subtitle, QUIET, &format!("{} · {}", recording.name, recording.machine), out)?;
     axis.write(ribbon_top - 6, findings_top - 28, out)?;
     for phase in &transition.phases {
         write_ribbon(&axis, phase, (ribbon_top, PHASE_SHADES[phase.shade % PHASE_SHADES.len()]), out)?;
@@ -286,6 +292,7 @@ mod tests {
         let finding = PageFinding { title: "a & b".to_owned(), cost_ns: Some(6_000_000_000), ..PageFinding::default() };
         let page_transition = PageTransition {
             headline: vec!["Boot: 9.00 s.".to_owned()],
+            fix_first: "Fix first: service Sound. Cost: 6.00 s.".to_owned(),
             start_ns: 0,
             end_ns: 10_000_000_000,
             phases: vec![phase],
@@ -301,7 +308,14 @@ mod tests {
     fn draws_phases_breakdown_and_findings() {
         let picture = drawn();
         assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
-        for text in ["Boot: 9.00 s.", "WinLogonInit: 9.00 s", "6.00 s", "a &amp; b", "stroke-dasharray"] {
+        for text in [
+            "Boot: 9.00 s.",
+            "Fix first: service Sound",
+            "WinLogonInit: 9.00 s",
+            "6.00 s",
+            "a &amp; b",
+            "stroke-dasharray",
+        ] {
             assert!(picture.contains(text), "{text}");
         }
         assert!(!picture.contains(">brief<"), "entries below 1 % have no row");

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use onoff_evidence::Interval;
 use serde::Serialize;
@@ -33,7 +34,7 @@ pub enum QueryError {
 ///
 /// # Errors
 /// The query is unknown or malformed.
-pub fn answer(recordings: &[LoadedRecording], name: &str, query: &str) -> Result<String, QueryError> {
+pub fn answer(recordings: &[Arc<LoadedRecording>], name: &str, query: &str) -> Result<String, QueryError> {
     let answer = match name {
         "lanes" => lanes,
         "arrows" => arrows,
@@ -91,7 +92,7 @@ fn table(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String,
     let filter = decoded(query.value("where").unwrap_or_default())?;
     let skipped = query.number("skip").unwrap_or(0);
     let table = ranges::table(
-        (&recording.trace, &recording.paths),
+        (&recording.trace, &recording.paths, &recording.interval_tables),
         (recording.events.as_ref(), &filter, skipped),
         subject,
         &groups,

@@ -16,8 +16,9 @@ use onoff_usage::storage::{Key, disk, files, hard_faults};
 use serde::Serialize;
 
 use crate::events::{self, EventReader};
+use crate::interval_tables::IntervalTable;
 use crate::sent_requests as requests;
-use crate::table::{PageColumn, PageTable};
+use crate::table::{PageColumn, PageTable, number};
 
 /// Maximum number of rows of a table.
 const MAX_ROWS: usize = 20_000;
@@ -48,7 +49,7 @@ pub const TABLES: TableSet = disk::TABLES
     ]));
 
 /// Subjects of tables with their groupings; the first grouping is the default.
-pub const SUBJECTS: [Subject; 11] = [
+pub const SUBJECTS: [Subject; 14] = [
     Subject { name: "processor", title: "CPU", groups: &["process", "thread", "module", "priority", "processor"] },
     Subject {
         name: "disk",
@@ -63,6 +64,9 @@ pub const SUBJECTS: [Subject; 11] = [
     Subject { name: "devices", title: "Devices", groups: &[] },
     Subject { name: "power", title: "Power requests", groups: &[] },
     Subject { name: "notifications", title: "Notifications", groups: &[] },
+    Subject { name: "transfers", title: "File transfers", groups: &[] },
+    Subject { name: "dhcp", title: "DHCP exchanges", groups: &[] },
+    Subject { name: "firmware", title: "Firmware measurements", groups: &[] },
     Subject { name: "events", title: "Events", groups: &["each", "provider", "event", "process"] },
 ];
 
@@ -80,6 +84,7 @@ pub fn recorded_subjects(trace: &Trace, paths: &[CriticalPath]) -> Vec<&'static 
         "devices" => !trace.device_operations.is_empty(),
         "power" => !trace.power_requests.is_empty(),
         "notifications" => !trace.notifications.is_empty(),
+        "transfers" | "dhcp" | "firmware" => false,
         _ => trace.duration_ns > 0,
     };
     SUBJECTS.iter().filter(|subject| has_data(subject)).map(|subject| subject.name).collect()
@@ -99,7 +104,7 @@ pub struct Subject {
 /// Events can also be grouped by any of their fields, filtered, and listed after a number of skipped ones.
 #[must_use]
 pub fn table(
-    (trace, paths): (&Trace, &[CriticalPath]),
+    (trace, paths, interval_tables): (&Trace, &[CriticalPath], &[IntervalTable]),
     (events, filter, skipped): (Option<&EventReader>, &str, usize),
     subject: &str,
     groups: &[&str],
@@ -112,6 +117,9 @@ pub fn table(
     }
     if subject == "events" {
         return Some(events::table(events, groups, filter, skipped, range));
+    }
+    if let Some(table) = interval_tables.iter().find(|table| table.subject == subject) {
+        return Some(table.within(range));
     }
     let Some(scope) = Scope::between(trace, range.0, range.1) else {
         return Some(PageTable { nothing: "The range is outside the recording.".to_owned(), ..PageTable::default() });
@@ -193,19 +201,6 @@ fn page_table<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
         of: rows.len(),
         nothing,
         ..PageTable::default()
-    }
-}
-
-fn number(value: &Value<'_>) -> Option<f64> {
-    match *value {
-        Value::Nothing | Value::Unknown | Value::AtLeast(_) | Value::Text(_) | Value::Flag(_) => None,
-        Value::Since { ns, origin_ns } => Some(ns.saturating_sub(origin_ns) as f64),
-        Value::Real { value, .. } => Some(value),
-        Value::Id(number) | Value::Time(number) | Value::Duration(number) | Value::AtMost(number) => {
-            Some(number as f64)
-        }
-        Value::Count(number) | Value::Bytes(number) => Some(number as f64),
-        Value::Percent(share) => Some(share),
     }
 }
 

@@ -71,6 +71,6 @@ impl LoadedRecording {
             losses: loss_list(&report.losses),
             ..PageRecording::default()
         };
-        Self { trace, tracks, paths: Vec::new(), arrows: Vec::new(), events: None, content: recording }
+        Self { trace, tracks, content: recording, ..Self::default() }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use onoff_sections::table::Value;
 use serde::Serialize;
 
 /// A table of a range.
@@ -36,6 +37,20 @@ pub struct PageColumn {
     pub title: Cow<'static, str>,
     /// True if the cells are numbers.
     pub number: bool,
+}
+
+/// Returns a value as a number; `None` if it is not one.
+pub(crate) fn number(value: &Value<'_>) -> Option<f64> {
+    match *value {
+        Value::Nothing | Value::Unknown | Value::AtLeast(_) | Value::Text(_) | Value::Flag(_) => None,
+        Value::Since { ns, origin_ns } => Some(ns.saturating_sub(origin_ns) as f64),
+        Value::Real { value, .. } => Some(value),
+        Value::Id(number) | Value::Time(number) | Value::Duration(number) | Value::AtMost(number) => {
+            Some(number as f64)
+        }
+        Value::Count(number) | Value::Bytes(number) => Some(number as f64),
+        Value::Percent(share) => Some(share),
+    }
 }
 
 /// Formats a time in seconds with the 100 ns that clocks of Windows count.

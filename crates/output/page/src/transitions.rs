@@ -104,6 +104,7 @@ pub(crate) fn page_transition(
             ..PagePhase::default()
         });
     }
+    page.fix_first = fix_first_sentence(diagnosis, &key);
     page.headline = headline(trace, &page, transition, diagnosis, &key);
     if let Some(axis) = axis(transition) {
         let has_early_phases = page.phases.iter().any(|phase| phase.start_ns < 0);
@@ -359,6 +360,11 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
 }
 
 /// Returns the length of the transition, what to fix, and the other first sentences of the command about it.
+fn fix_first_sentence(diagnosis: &Diagnosis, key: &str) -> String {
+    let diagnosed = diagnosis.transitions.iter().find(|diagnosed| diagnosed.name == key);
+    diagnosed.and_then(|diagnosed| diagnosed.fix_first.as_ref()).map(fix_first::sentence).unwrap_or_default()
+}
+
 fn headline(
     trace: &Trace,
     page: &PageTransition,
@@ -379,7 +385,7 @@ fn headline(
         };
         lines.push(format!("{}: {known}.", page.title));
         length = Some(known);
-        lines.extend(diagnosed.fix_first.as_ref().map(fix_first::sentence));
+        lines.extend(Some(page.fix_first.clone()).filter(|sentence| !sentence.is_empty()));
     }
     let mut sentences = headline_sentences(transition, &summarize(trace));
     // A first sentence with nothing but the length says it again.

@@ -92,7 +92,9 @@ fn boot_rows(boot: &NetworkBoot) -> Vec<Row<'_>> {
     rows
 }
 
-const fn outcome(outcome: Outcome) -> &'static str {
+/// Returns the name of the outcome of a transfer.
+#[must_use]
+pub const fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Complete => "complete",
         Outcome::SizeProbe => "size_probe",
