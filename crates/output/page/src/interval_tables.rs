@@ -225,32 +225,22 @@ pub(crate) fn firmware(report: &FirmwareReport) -> Vec<IntervalTable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_firmware_times::FirmwareWork;
 
     const MS: i64 = 1_000_000;
 
     #[test]
-    fn lists_measurements_that_overlap_the_range() {
-        let work = |module: &str, start_ns: i64, end_ns: i64| FirmwareInterval {
-            work: FirmwareWork::ALL[0],
-            module: module.to_owned(),
-            start_ns,
-            end_ns,
-            duration_ns: end_ns - start_ns,
-            self_ns: (end_ns - start_ns) / 2,
-            ..FirmwareInterval::default()
-        };
-        let report = FirmwareReport {
-            work: vec![work("PciBus", 10 * MS, 30 * MS), work("UsbBus", 40 * MS, 45 * MS)],
-            ..FirmwareReport::default()
-        };
-        let tables = firmware(&report);
-        let table = tables[0].within((20 * MS, 35 * MS));
-        assert_eq!((table.of, table.rows[0][0].as_str()), (1, "PciBus"));
-        assert_eq!(table.rows[0][1..3], ["0.0100000", "20 ms"]);
-        assert_eq!(table.numbers[0][1..3], [Some(1e7), Some(2e7)]);
+    fn lists_intervals_that_overlap_the_range() {
+        let rows = [("PciBus", 10 * MS, 30 * MS), ("UsbBus", 40 * MS, 45 * MS)];
+        let columns = [
+            text("module", "module", |row: &(&str, i64, i64)| Value::text(row.0)),
+            numeric("self_ns", "without nested work", |row| Value::Duration((row.2 - row.1) / 2)),
+        ];
+        let measurements = build("firmware", rows.into_iter(), |row| (row.1, row.2), &columns);
+        let table = measurements.within((20 * MS, 35 * MS));
+        assert_eq!((table.of, table.rows[0][0].as_str(), table.rows[0][1].as_str()), (1, "PciBus", "0.0100000"));
+        assert_eq!(table.numbers[0], [None, Some(1e7), Some(2e7), Some(1e7)]);
         assert_eq!(table.columns.len(), table.rows[0].len());
-        assert!(tables[0].within((100 * MS, 200 * MS)).nothing.contains("Nothing"));
+        assert!(measurements.within((100 * MS, 200 * MS)).nothing.contains("Nothing"));
         assert!(firmware(&FirmwareReport::default()).is_empty());
     }
 }
