@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod hostile;
+mod image_actions;
 mod image_advice;
 mod image_builder;
 mod image_causes;

@@ -18,13 +18,11 @@ rule! {
     ///
     /// # What to do
     /// Ask the vendor to embed the signature in the driver file. `signtool verify /v driver.sys` shows how a file is
-    /// signed. If drivers of Windows itself are signed by catalog too, the loader reads the catalogs for them anyway,
-    /// and the change saves little.
+    /// signed.
     ///
     /// # When it is wrong
-    /// A file without an embedded signature may be unsigned. A driver whose file name differs from its service name is
-    /// not found. Microsoft signs many drivers of Windows by catalog on purpose: nobody can embed another signature, so
-    /// they alone are no finding. What is a part of Windows is known from the version information of the files.
+    /// A file without an embedded signature may be unsigned. A driver whose file name differs from its service name
+    /// is not found. Drivers of Windows that Microsoft signs by catalog are no finding.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "OSLoader Performance Vulnerabilities".

@@ -15,13 +15,11 @@ rule! {
     /// The hive SYSTEM and the driver files.
     ///
     /// # What to do
-    /// Ask the vendor to embed the signature in the driver file. If drivers of Windows itself are signed by catalog
-    /// too, the loader searches the catalogs for them anyway, and the change saves little.
+    /// Ask the vendor to embed the signature in the driver file.
     ///
     /// # When it is wrong
-    /// Whether a catalog signs the file is not checked. Microsoft signs many drivers of Windows by catalog on purpose:
-    /// nobody can embed another signature, so they alone are no finding. What is a part of Windows is known from the
-    /// version information of the files.
+    /// Whether a catalog signs the file is not checked. Microsoft signs many drivers of Windows by catalog on
+    /// purpose: they alone are no finding.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "OSLoader".

@@ -15,8 +15,7 @@ rule! {
     /// The registry hive BCD (the boot configuration store).
     ///
     /// # What to do
-    /// Delete the setting: bcdedit /deletevalue "{default}" numproc. Suspend BitLocker first: it asks for the
-    /// recovery key after a change of the boot configuration.
+    /// Delete the setting: bcdedit /deletevalue "{default}" numproc.
     ///
     /// # When it is wrong
     /// The limit is a test on purpose.

@@ -17,8 +17,7 @@ rule! {
     /// gone after it, and an update without its rest leaves Windows damaged.
     ///
     /// # When it is wrong
-    /// An encryption or partitioning tool may need it. Drives that are excluded from the disk check (autochk /k) cost
-    /// nothing and are no finding.
+    /// An encryption or partitioning tool may need it.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "SMSSInit".
@@ -46,7 +45,6 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             .finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, name), &title)
             .severity(FindingSeverity::Moderate);
         findings.push(if extra.iter().any(|text| is_update(text)) {
-            // Windows removes its own entries; removing them by hand leaves an update half done.
             finding.advice("boot once: this finishes an update of Windows, so do not remove it")
         } else if extra.iter().all(|text| is_check(text)) {
             finding.advice("boot once, so that the disk check can finish; 'chkntfs /x C:' excludes drive C: from it")

@@ -15,9 +15,7 @@ rule! {
     /// The registry hive BCD (the boot configuration store).
     ///
     /// # What to do
-    /// Run bcdedit /timeout 0, bcdedit /debug "{default}" off, and bcdedit /ems "{default}" off. Without an entry,
-    /// bcdedit changes the entry that is running now. Suspend BitLocker first: it asks for the recovery key after a
-    /// change of the boot configuration.
+    /// Run bcdedit /timeout 0, bcdedit /debug "{default}" off, and bcdedit /ems "{default}" off.
     ///
     /// # When it is wrong
     /// The menu is needed where users choose between systems.

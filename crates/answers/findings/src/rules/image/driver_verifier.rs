@@ -46,8 +46,5 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                 .undo(format!("verifier {flags} {verified}"))
                 .breaks("faults of drivers are no longer caught"),
         );
-    Ok(vec![match level {
-        Some(level) => finding.evidence(None, level.evidence()),
-        None => finding,
-    }])
+    Ok(vec![level.iter().fold(finding, |finding, level| finding.evidence(None, level.evidence()))])
 }

@@ -13,8 +13,7 @@ rule! {
     /// The hives SYSTEM and SOFTWARE.
     ///
     /// # What to do
-    /// Turn them off as UWF_Filter.Enable does, and run maintenance while the filter is off (servicing mode). Set
-    /// Windows Update to demand, not to disabled: servicing mode needs it.
+    /// Turn them off as UWF_Filter.Enable does, and run maintenance while the filter is off (servicing mode).
     ///
     /// # When it is wrong
     /// UWF turns most of them off when it is enabled; a Windows update can turn them on again.

@@ -44,8 +44,5 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             AdvisedAction::set_number(&setting, 0)
                 .breaks("memory that was paged out stays readable on an unencrypted disk"),
         );
-    Ok(vec![match files {
-        Some(files) => finding.evidence(None, files.evidence()),
-        None => finding,
-    }])
+    Ok(vec![files.iter().fold(finding, |finding, files| finding.evidence(None, files.evidence()))])
 }

@@ -18,8 +18,7 @@ rule! {
     /// Set "Always wait for the network at computer startup and logon" to not configured, and shorten the wait.
     ///
     /// # When it is wrong
-    /// Folder redirection, software installation and roaming profiles need the synchronous logon. Windows Server
-    /// ignores SyncForegroundPolicy and always waits, so there it is no finding.
+    /// Folder redirection, software installation and roaming profiles need the synchronous logon.
     ///
     /// # Source
     /// Microsoft's policy reference (Logon.admx, GroupPolicy.admx): 30 s is the default wait.

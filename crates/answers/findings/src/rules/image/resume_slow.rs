@@ -14,8 +14,8 @@ rule! {
     /// The hive SYSTEM: the loader's records of the last resume.
     ///
     /// # What to do
-    /// Use a faster disk or a smaller hibernation file (powercfg /hibernate /type reduced: fast startup still works,
-    /// hibernation does not), or find out what prevents the fast stage.
+    /// Use a faster disk or a smaller hibernation file (powercfg /hibernate /type reduced), or find out what prevents
+    /// the fast stage.
     ///
     /// # When it is wrong
     /// The values are from a single resume.

@@ -14,8 +14,7 @@ rule! {
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Ask the vendor for a trigger, or set the services to delayed-auto or demand, one at a time, and test. Windows
-    /// does not delay a service in a load-order group or one that another automatic service depends on.
+    /// Ask the vendor for a trigger, or set the services to delayed-auto or demand, one at a time, and test.
     ///
     /// # When it is wrong
     /// Some services, such as security software, must run before anyone logs on.

@@ -15,7 +15,7 @@ rule! {
     /// # What to do
     /// First replace the test-signed drivers by released ones. Only then turn test signing off (bcdedit /set
     /// "{default}" testsigning off): while a test-signed boot driver is installed, Windows does not start without
-    /// test signing. Suspend BitLocker first: it asks for the recovery key after a change of the boot configuration.
+    /// test signing.
     ///
     /// # When it is wrong
     /// The computer is used for driver development. Without the driver files, the test-signed drivers are not known.
@@ -29,9 +29,12 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has_hive(HiveKind::System) && !facts.image.has_hive(HiveKind::Bcd) {
         return Err(missing_input("test signing: neither the hive SYSTEM nor BCD was found"));
     }
-    let entries = || facts.report.boot_menu.iter().flat_map(|menu| &menu.entries);
     let is_on = |setting: &&Setting| setting.name == "testsigning" && setting.number() == Some(1);
-    let enabled: Vec<(&BootEntry, &Setting)> = entries()
+    let enabled: Vec<(&BootEntry, &Setting)> = facts
+        .report
+        .boot_menu
+        .iter()
+        .flat_map(|menu| &menu.entries)
         .filter(|entry| entry.is_default || entry.is_shown)
         .flat_map(|entry| entry.settings.iter().filter(is_on).map(move |setting| (entry, setting)))
         .collect();
