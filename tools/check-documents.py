@@ -48,7 +48,7 @@ OTHER_COMMANDS = [
     ["what-if", str(SAMPLES / "slow-boot.etl"), "--limit"],
 ]
 # Documents that no sample produces.
-WITHOUT_SAMPLE = {"files", "linux_shutdown", "linux_suspend", "prefetch"}
+WITHOUT_SAMPLE = {"files", "linux_shutdown", "linux_suspend", "prefetch", "sleep_history"}
 
 
 def close_objects(schema):

@@ -43,6 +43,7 @@ COMMANDS = [
     ("linux_boot", "`onoff boot --format json` of a Linux recording"),
     ("boot_axis", "`onoff boot --firmware FILE --capture FILE --format json` without a recording"),
     ("boot_history", "`onoff compare --boots --format json`"),
+    ("sleep_history", "`onoff compare --sleeps --format json`"),
     ("boots", "`onoff boot --list-boots --format json`"),
     ("diagnosis", "`onoff diagnose --format json`"),
     ("rule", "`onoff diagnose --explain CODE --format json`"),

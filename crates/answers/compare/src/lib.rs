@@ -22,6 +22,7 @@ mod notes;
 mod order_changes;
 mod report;
 mod run;
+pub mod sleep_history;
 pub mod sleep_statistics;
 pub mod statistics;
 pub mod study;

@@ -11,10 +11,12 @@ pub mod interval;
 pub mod missing_evidence;
 pub mod notified;
 pub mod phase_name;
+pub mod quantities;
 pub mod reason;
 pub mod recording;
 pub mod rule;
 pub mod scope;
+pub mod shell_argument;
 pub mod significance;
 pub mod transition_kind;
 

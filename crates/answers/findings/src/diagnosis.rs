@@ -391,7 +391,7 @@ impl Run {
     ) {
         let mut findings = self.diagnosis.findings.split_off(first);
         for finding in &mut findings {
-            finding.measured_ns = finding.cost_ns;
+            finding.measured_ns = finding.cost_ns.or(finding.measured_ns);
         }
         let parallel = |finding: &RuleFinding| self.longest_parallel(finding).map(|(_, name)| name.to_owned());
         let Outlook { combined, no_prediction } = predict(&mut findings, &parallel);
@@ -490,9 +490,12 @@ fn is_outcome(code: &str) -> bool {
     ["linux/boot-failed", "linux/boot-unfinished"].contains(&code)
 }
 
-/// Orders by cost, most expensive first, unknown last. How a boot ended comes before that.
+/// Orders by cost, most expensive first, unknown last and by the measured time. How a boot ended comes before that.
 fn by_cost(a: &RuleFinding, b: &RuleFinding) -> Ordering {
-    let key = |finding: &RuleFinding| Reverse(finding.cost_ns.unwrap_or(-1));
+    let key = |finding: &RuleFinding| {
+        let measured_ns = finding.measured_ns.filter(|_| finding.cost_ns.is_none());
+        (Reverse(finding.cost_ns.unwrap_or(-1)), Reverse(measured_ns))
+    };
     (!is_outcome(a.code), key(a), a.code, &a.subject.name).cmp(&(!is_outcome(b.code), key(b), b.code, &b.subject.name))
 }
 

@@ -187,6 +187,13 @@ impl RuleFinding {
         self
     }
 
+    /// Sets the measured time of a finding without a cost.
+    #[must_use]
+    pub const fn measured(mut self, measured_ns: i64) -> Self {
+        self.measured_ns = Some(measured_ns);
+        self
+    }
+
     /// Names the subjects of a chain. A single subject is no chain.
     #[must_use]
     pub fn members<I: IntoIterator<Item: Into<String>>>(mut self, names: I) -> Self {

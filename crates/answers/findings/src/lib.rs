@@ -30,12 +30,13 @@ mod missing_input;
 pub mod path;
 pub mod predicted_cost;
 pub mod protected;
-mod quantities;
 pub mod registry;
 pub mod rule;
 mod rules;
-pub mod shell_argument;
 pub mod thresholds;
+
+use onoff_evidence::quantities;
+pub use onoff_evidence::shell_argument;
 
 pub use diagnosis::{Diagnosis, TABLES, diagnose};
 pub use finding::RuleFinding;

@@ -56,7 +56,11 @@ fn gap_between_units_comes_first() {
     let diagnosis = diagnosed(gap(85_400).journal_file());
     assert_eq!(first(&diagnosis), ("linux/unexplained-gap", "late.service", Some(83_000)));
     let finding = &diagnosis.findings[0];
-    assert!(finding.title.contains("between early.service had finished and late.service started"), "{}", finding.title);
+    assert!(
+        finding.title.contains("after early.service had finished and before late.service started"),
+        "{}",
+        finding.title
+    );
     let has = |text: &str| finding.evidence.iter().any(|fact| fact.text.contains(text));
     assert!(has("before the gap, from lvm: \"lvm: pvscan[300]"), "{:?}", finding.evidence);
     assert_eq!(first(&diagnosed(gap(2_403).journal_file())).0, "linux/unit-slow");
@@ -250,4 +254,131 @@ fn counts_failures_until_the_start_limit() {
         .unit("twice.service", 2_500, 2_600)
         .finished(2_000, 2_605);
     silent(&diagnosed(twice.journal_file()), "linux/unit-restarted");
+}
+
+/// A boot that unlocks a volume in 40 s, with what happens meanwhile.
+fn boot_with_volume(meanwhile: impl FnOnce(TextLog) -> TextLog) -> Diagnosis {
+    let log = TextLog::boot(2_000)
+        .unit("early.service", 2_100, 3_000)
+        .manager(3_005, "Starting systemd-cryptsetup@home.service - Cryptography Setup for home...");
+    let log = meanwhile(log)
+        .manager(43_000, "Finished systemd-cryptsetup@home.service - Cryptography Setup for home.")
+        .unit("app.service", 43_004, 49_000)
+        .finished(2_000, 49_005);
+    diagnosed(log.journal_file())
+}
+
+#[test]
+fn person_at_the_password_prompt_is_no_cost() {
+    const CODE: &str = "linux/encrypted-volume-wait";
+    let prompt = |log: TextLog| {
+        log.manager(3_100, "Started systemd-ask-password-plymouth.service - Forward Password Requests to Plymouth.")
+    };
+    let entered = |log: TextLog, ms: i64| log.program(ms, "systemd-cryptsetup", "Set cipher aes, mode xts-plain64");
+    let quick = boot_with_volume(|log| entered(prompt(log), 42_000));
+    assert_eq!(first(&quick), ("linux/unit-slow", "app.service", Some(5_996)), "{:?}", codes(&quick));
+    let [finding] = &findings_of(&quick, CODE)[..] else { panic!("{:?}", codes(&quick)) };
+    assert!(finding.title.contains("waited 38.9 s for a person to type the password"), "{}", finding.title);
+    assert_eq!((finding.cost_ns, finding.measured_ns), (None, Some(38_900 * MS)));
+    // A slow key derivation is work of the computer.
+    let slow = boot_with_volume(|log| entered(prompt(log), 33_000));
+    let findings = findings_of(&slow, CODE);
+    assert_eq!(findings.len(), 2, "{:?}", codes(&slow));
+    assert!(findings[0].title.contains("took 10.0 s after the password had been entered"), "{}", findings[0].title);
+    // The time of the password was not recorded.
+    let unknown = boot_with_volume(prompt);
+    let findings = findings_of(&unknown, CODE);
+    assert!(findings.len() == 1 && findings[0].cost_ns.is_none(), "{:?}", codes(&unknown));
+    assert!(findings[0].title.ends_with(", at most"), "{}", findings[0].title);
+    // Without a prompt, such as with a TPM, or with only the unit that watches for prompts, nobody was asked.
+    for meanwhile in
+        ["x.service: Deactivated.", "Started systemd-ask-password-plymouth.path - Forward Password Requests."]
+    {
+        let unattended = boot_with_volume(|log| log.manager(3_100, meanwhile));
+        let (code, _, cost_ms) = first(&unattended);
+        assert_eq!((code, cost_ms), (CODE, Some(39_995)), "{meanwhile}");
+        assert!(!unattended.findings[0].title.contains("person"), "{}", unattended.findings[0].title);
+    }
+}
+
+#[test]
+fn device_that_did_not_appear_is_named() {
+    let boot = |result: &str| {
+        let log = TextLog::boot(2_000)
+            .unit("early.service", 2_100, 3_000)
+            .manager(92_600, "dev-sdb1.device: Job dev-sdb1.device/start timed out.")
+            .manager(92_601, result)
+            .manager(92_602, "Dependency failed for dev-sdb1.swap - /dev/sdb1.")
+            .unit("late.service", 92_700, 94_000)
+            .finished(2_000, 94_005);
+        diagnosed(log.journal_file())
+    };
+    let missing = boot("Timed out waiting for device dev-sdb1.device - /dev/sdb1.");
+    assert_eq!(first(&missing), ("linux/unit-timed-out", "dev-sdb1.device", Some(89_601)), "{:?}", codes(&missing));
+    assert!(missing.findings[0].advice.contains("/etc/fstab"), "{}", missing.findings[0].advice);
+    silent(&missing, "linux/unexplained-gap");
+    // Something else failed in the gap: the gap stays unexplained.
+    let other = boot("Failed to start other.service - Other.");
+    assert_eq!(first(&other).0, "linux/unexplained-gap", "{:?}", codes(&other));
+}
+
+#[test]
+fn times_and_blame_name_the_slowest_units() {
+    let diagnosis = |text: &str| diagnosed(vec![("pasted.txt".to_owned(), text.as_bytes().to_vec())]);
+    let text = "Startup finished in 2.471s (kernel) + 33.194s (userspace) = 35.665s\n\
+                graphical.target reached after 32.807s in userspace\n\
+                2min 3.5s apt-daily.service\n33.1s plymouth-quit-wait.service\n28.960s lvm2-monitor.service\n\
+                8.1s NetworkManager-wait-online.service\n7.9s dev-sda1.device\n12ms dbus.service\n";
+    for text in [text.to_owned(), text.lines().map(|line| format!("> {line}\n")).collect()] {
+        let pasted = diagnosis(&text);
+        let expected =
+            [("linux/unit-slow", "lvm2-monitor.service"), ("linux/network-wait", "NetworkManager-wait-online.service")];
+        assert_eq!(codes(&pasted), expected, "{text}");
+        let finding = &pasted.findings[0];
+        assert_eq!((finding.cost_ns, finding.cost_basis), (Some(28_960 * MS), CostBasis::AtMost));
+        assert!(finding.title.contains("whether the boot waited for it is not recorded"), "{}", finding.title);
+    }
+    let healthy =
+        "Startup finished in 2.471s (kernel) + 3.194s (userspace) = 5.665s\n200ms a.service\n12ms dbus.service\n";
+    assert_eq!(codes(&diagnosis(healthy)), []);
+}
+
+#[test]
+fn logins_on_terminals_that_all_fail() {
+    let log = |second: &str| {
+        let mut log = TextLog::boot(2_000).unit("early.service", 2_100, 2_400);
+        for attempt in 0..5 {
+            let ms = 2_500 + attempt * 200;
+            log = log
+                .manager(ms, "Started getty@tty1.service - Getty on tty1.")
+                .manager(ms + 50, "getty@tty1.service: Failed with result 'exit-code'.");
+        }
+        let log = log
+            .manager(3_600, "getty@tty1.service: Start request repeated too quickly.")
+            .manager(3_602, "Failed to start getty@tty1.service - Getty on tty1.");
+        let log = if second.is_empty() { log } else { log.manager(3_650, second) };
+        diagnosed(log.finished(2_000, 3_700).journal_file())
+    };
+    failed(&log(""), "ended without a login", "getty@tty1.service", "getty@tty1.service failed");
+    // Another terminal or a login screen lets a person in.
+    for second in ["Started serial-getty@ttyS0.service - Serial Getty on ttyS0.", "Started gdm.service - GNOME."] {
+        silent(&log(second), "linux/boot-failed");
+    }
+}
+
+#[test]
+fn consoles_that_show_only_the_target_for_repairs() {
+    let console = |line: &str| diagnosed(TextLog::boot(2_000).console(line).console_file());
+    for (line, words) in [
+        (
+            "[\u{1b}[0;32m  OK  \u{1b}[0m] Reached target \u{1b}[0;1;39memergency.target\u{1b}[0m - Emergency Mode.",
+            "emergency mode",
+        ),
+        ("[  OK  ] Reached target Rescue Mode.", "rescue mode"),
+    ] {
+        let diagnosis = console(line);
+        let finding = &diagnosis.findings[0];
+        assert!(finding.code == "linux/boot-failed" && finding.title.contains(words), "{line}: {}", finding.title);
+    }
+    silent(&console("[  OK  ] Reached target multi-user.target - Multi-User System."), "linux/boot-failed");
 }

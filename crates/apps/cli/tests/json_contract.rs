@@ -214,6 +214,41 @@ fn documented_linux_boot_names_match_output() {
 }
 
 #[test]
+fn documented_sleep_history_names_match_output() {
+    let documentation = Documentation::read();
+    let folder = Folder::new();
+    let mut log = "[    0.000000] Linux version 6.1.0\n[    1.000000] Run /sbin/init as init process\n".to_owned();
+    for sleep in 0..3 {
+        let second = 100 * (sleep + 1);
+        for (ms, text) in [
+            (0, "PM: suspend entry (deep)"),
+            (100, "Freezing user space processes"),
+            (900, "PM: suspend devices took 0.700 seconds"),
+            (1_000, "ACPI: PM: Preparing to enter system sleep state S3"),
+            (1_100, "ACPI: PM: Low-level resume complete"),
+            (2_000, "PM: resume devices took 0.800 seconds"),
+            (2_100, "PM: suspend exit"),
+        ] {
+            log += &format!("[{:5}.{:03}000] {text}\n", second + ms / 1_000, ms % 1_000);
+        }
+    }
+    folder.file("dmesg.txt", log.as_bytes());
+    let answer = folder.answer("compare --sleeps dmesg.txt --format json");
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let mut seen_types = BTreeSet::new();
+    documentation.check_object("onoff compare --sleeps --format json", &answer, "sleeps", &mut seen_types);
+    assert!(seen_types.contains("HistoricSleep"), "{seen_types:?}");
+    assert_eq!(answer["sleeps"].as_array().unwrap().len(), 3);
+    let text = folder.answer("compare --sleeps dmesg.txt --last 2");
+    assert!(text.starts_with("The last 2 sleeps, none failed: too few"), "{text}");
+    assert!(text.contains("Omitted: 1 earlier sleep (see --last)."), "{text}");
+    let csv = folder.answer("compare --sleeps dmesg.txt --format csv");
+    assert_eq!(csv.lines().count(), 4, "{csv}");
+    let (code, message) = folder.failure("compare --last 5 a b");
+    assert!(code != 0 && message.contains("--last requires --boots or --sleeps"), "{message}");
+}
+
+#[test]
 fn documented_shutdown_names_match_output() {
     let documentation = Documentation::read();
     let mut seen_types = BTreeSet::new();

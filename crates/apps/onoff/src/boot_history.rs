@@ -1,6 +1,7 @@
-//! Compares the boots of one journal, or of one set of event logs, with each other.
+//! Compares the boots of one journal or of one set of event logs, or the sleeps of one journal, with each other.
 
 use onoff_compare::boot_history::{BootHistory, BootSample, TABLES, boot_history};
+use onoff_compare::sleep_history::{self, BootSleeps, SleepHistory};
 use onoff_sources::RecordingKind;
 use onoff_trace::{RecordedBoot, SystemKind};
 
@@ -27,7 +28,30 @@ impl Session {
         };
         Ok(boot_history((host, system), boots.len().saturating_sub(total) as u64, samples))
     }
+
+    /// Lists the last `count` sleeps in the recording's journals, and finds changes among them. Only boots of the machine
+    /// with the newest boot are included. A kernel log counts as one boot.
+    ///
+    /// # Errors
+    /// The recording is unreadable, or not from Linux.
+    pub fn sleep_history(&self, count: usize) -> Result<SleepHistory, Error> {
+        let mut samples = Vec::new();
+        let select_boots = |boots: &[RecordedBoot]| boots_of_newest_machine(boots, MAX_BOOTS).1;
+        let boots =
+            onoff_sources::read_each_boot(self.files(), sleep_history::TABLES, &select_boots, &mut |boot, trace| {
+                samples.push(BootSleeps::from_trace(boot, trace));
+            })?;
+        if boots.is_empty() {
+            samples.push(BootSleeps::from_trace(&RecordedBoot::default(), &*self.tables(sleep_history::TABLES)?));
+        }
+        let (total, _) = boots_of_newest_machine(&boots, MAX_BOOTS);
+        let host = boots.last().map_or_else(String::new, |boot| boot.host.clone());
+        Ok(sleep_history::sleep_history(host, boots.len().saturating_sub(total) as u64, samples, count))
+    }
 }
+
+/// Maximum number of boots that are searched for sleeps, most recent first.
+const MAX_BOOTS: usize = 1_000;
 
 /// Returns the number of boots of the machine with the newest boot, and the indexes of the last `count` boots.
 fn boots_of_newest_machine(boots: &[RecordedBoot], count: usize) -> (usize, Vec<usize>) {

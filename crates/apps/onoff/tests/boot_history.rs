@@ -94,7 +94,7 @@ fn reverted_change_is_two_changes() {
     assert!(
         history.changes.iter().all(|change: &BootChange| change.updates.is_empty() && change.units[0].name == WAIT)
     );
-    assert!(text.contains("The journal has no update between the two boots"), "{text}");
+    assert!(text.contains("The journal has no update in between"), "{text}");
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod power_reports;
 mod power_tables;
 mod processor_limits;
 mod questions;
+mod sleep_history;
 mod sleep_runs;
 
 use onoff::answers::compare::RunSubject;

@@ -76,6 +76,10 @@ pub(super) struct Assembly {
     pub(super) log_lines: Vec<(Event, EventField)>,
     /// Lines around which to look for gaps.
     pub(super) log_gaps: LogGaps,
+    /// Times at which a person had entered the password of an encrypted volume, ns.
+    pub(super) passwords_entered_ns: Vec<i64>,
+    /// Resolution of times in text logs, ns.
+    pub(super) log_resolution_ns: i64,
     last_ns: i64,
     /// Time of the first trace event.
     pub(super) trace_begin_ns: Option<i64>,
@@ -117,6 +121,8 @@ impl Assembly {
             firmware_measurements: FirmwareMeasurements::default(),
             log_lines: Vec::new(),
             log_gaps: LogGaps::default(),
+            passwords_entered_ns: Vec::new(),
+            log_resolution_ns: 0,
             last_ns: 0,
             trace_begin_ns: None,
         }
@@ -163,7 +169,7 @@ impl Assembly {
             return;
         }
         let boot_end_ns = self.last_time_of(milestone::STARTUP_FINISHED).unwrap_or(i64::MAX);
-        for gap in logs.finish(boot_end_ns) {
+        for gap in logs.finish(boot_end_ns, self.log_resolution_ns) {
             let row = Activity {
                 kind: ActivityKind::LogGap,
                 name: self.intern(&gap.before),

@@ -4,13 +4,15 @@
 //! busy computer. The durations in this list are measured by the service manager itself.
 
 use hashbrown::HashMap;
-use onoff_trace::{ServiceChange, ServiceTransition, StringId, counters};
+use onoff_trace::{ServiceChange, ServiceTransition, StringId, counters, milestone};
 
 use super::assembly::Assembly;
 use super::duration::duration_ns;
 use super::parts::Part;
 
 const MAX_UNITS: usize = 100_000;
+/// Maximum number of units without start times. A computer has a few hundred.
+const MAX_UNTIMED: usize = 10_000;
 /// Number of lines inspected to recognize the list.
 const SNIFF_LINES: usize = 8;
 /// Maximum difference between the listed duration and the duration measured between messages: 1 s.
@@ -32,12 +34,17 @@ pub(super) fn recognizes(text: &str) -> bool {
 
 /// Returns the unit and the duration in ns of a line such as `1min 2.345s dev-vda2.device`.
 pub(super) fn entry(line: &str) -> Option<(&str, i64)> {
-    let (duration, unit) = line.trim().rsplit_once(' ')?;
+    let (duration, unit) = unquoted(line).trim().rsplit_once(' ')?;
     let is_unit =
         unit.rsplit_once('.').is_some_and(|(name, kind)| !name.is_empty() && kind.chars().all(char::is_alphabetic));
     // A bare number is not a duration here.
     let has_unit = duration.ends_with(char::is_alphabetic);
     (is_unit && has_unit).then(|| Some((unit, duration_ns(duration)?)))?
+}
+
+/// Removes the marks of quotes in mails and forums from the start of a line.
+pub(super) fn unquoted(line: &str) -> &str {
+    line.trim_start_matches(['>', '`', ' ', '\t'])
 }
 
 /// Collects the durations; [`apply`] uses them once all parts are read.
@@ -91,11 +98,31 @@ pub(super) fn apply(assembly: &mut Assembly, properties: StringId) {
             row.start_ns = end_ns.saturating_sub(duration_ns);
         }
     }
+    if add_untimed(&blamed, assembly) {
+        return;
+    }
     assembly.losses.add(&UNPLACED, blamed.len() as u64);
     if let Some(unit) = blamed.keys().min() {
         let name = assembly.texts.get(*unit).to_owned();
         assembly.losses.set_first_place(&UNPLACED, || name);
     }
+}
+
+/// Adds the durations without start times if nothing else shows units, but the start of user space is known. Returns
+/// whether it did.
+fn add_untimed(blamed: &HashMap<StringId, i64>, assembly: &mut Assembly) -> bool {
+    let Some(begin_ns) = assembly.last_time_of(milestone::USER_SPACE_BEGIN) else { return false };
+    if !assembly.service_transitions.is_empty() || blamed.len() > MAX_UNTIMED {
+        return false;
+    }
+    let mut units: Vec<(i64, String)> =
+        blamed.iter().map(|(unit, &duration_ns)| (duration_ns, assembly.texts.get(*unit).to_owned())).collect();
+    units.sort_unstable_by(|a, b| (b.0, &a.1).cmp(&(a.0, &b.1)));
+    for (duration_ns, unit) in units {
+        let event = "systemd-analyze blame";
+        assembly.add_milestone(begin_ns, milestone::UNIT_DURATION, &unit, Some(duration_ns), event);
+    }
+    true
 }
 
 fn duration(row: &ServiceTransition) -> Option<i64> {
@@ -112,6 +139,7 @@ mod tests {
             ("  15.591s dev-vda2.device", Some(("dev-vda2.device", 15_591_000_000))),
             ("1min 2.5s a@b.service", Some(("a@b.service", 62_500_000_000))),
             ("   43ms systemd-sysctl.service", Some(("systemd-sysctl.service", 43_000_000))),
+            (">          32.875s pmlogger.service", Some(("pmlogger.service", 32_875_000_000))),
             ("12 a.service", None),
             ("1s", None),
             ("1s .service", None),

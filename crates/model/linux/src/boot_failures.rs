@@ -41,6 +41,17 @@ pub(super) fn milestone_of(text: &str) -> Option<&'static str> {
         };
         return is_match.then_some(name);
     }
+    // Status lines of a console, with the unit before the description since systemd 249.
+    if let Some(reached) = text.strip_prefix("[  OK  ] Reached target ") {
+        let is_target = |name: &str, description: &str| reached.starts_with(name) || reached.starts_with(description);
+        if is_target("emergency.target", "Emergency Mode") {
+            return Some(milestone::EMERGENCY_SHELL);
+        }
+        if is_target("rescue.target", "Rescue Mode") {
+            return Some(milestone::RESCUE_SHELL);
+        }
+        return None;
+    }
     if text.contains("deferred probe pending") {
         return Some(milestone::PROBE_DEFERRED);
     }
@@ -102,6 +113,8 @@ mod tests {
             ("dracut-initqueue[321]: Warning: /dev/disk/by-uuid/12 does not exist", milestone::ROOT_MISSING),
             ("(initramfs) ", milestone::INITRAMFS_SHELL),
             ("You are in emergency mode. After logging in, type \"journalctl -xb\"", milestone::EMERGENCY_SHELL),
+            ("[  OK  ] Reached target emergency.target - Emergency Mode.", milestone::EMERGENCY_SHELL),
+            ("[  OK  ] Reached target Rescue Mode.", milestone::RESCUE_SHELL),
             ("platform 3f2000.mmc: deferred probe pending: (reason unknown)", milestone::PROBE_DEFERRED),
             ("INIT: Id \"T0\" respawning too fast: disabled for 5 minutes", milestone::LOGIN_FAILED),
             (" * ERROR: agetty.ttyS0 failed to start", milestone::LOGIN_FAILED),
@@ -119,6 +132,7 @@ mod tests {
             "Kernel command line: panic=5 root=/dev/sda1",
             "watchdog: hard lockup panics are enabled",
             "ALERT! battery low",
+            "[  OK  ] Reached target multi-user.target - Multi-User System.",
             "mount: mounting /dev/sda2 on /mnt failed: No such file",
             "Warning: unable to open an initial console.",
             "deferred probe timeout set to 10",

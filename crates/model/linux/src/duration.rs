@@ -3,7 +3,7 @@
 /// Parses a duration as systemd's tools write it, to ns. Returns `None` for `infinity` and invalid text. A number
 /// without a unit is in µs, as in `systemctl show`.
 ///
-/// Source of the units: `systemd.time(7)`. Months and years are inexact there and do not occur in these durations.
+/// Source of the units: `systemd.time(7)`, where a month has 30.44 days and a year 365.25.
 pub(crate) fn duration_ns(text: &str) -> Option<i64> {
     let text = text.trim();
     let mut remaining = text;
@@ -31,6 +31,8 @@ pub(crate) fn duration_ns(text: &str) -> Option<i64> {
             "h" | "hr" | "hour" | "hours" => 3_600_000_000_000,
             "d" | "day" | "days" => 86_400_000_000_000,
             "w" | "week" | "weeks" => 604_800_000_000_000,
+            "month" | "months" => 2_629_800_000_000_000,
+            "y" | "year" | "years" => 31_557_600_000_000_000,
             _ => return None,
         };
         sum = sum.checked_add(scaled(number, unit_ns)?)?;

@@ -8,6 +8,7 @@ use onoff_journal::JournalFile;
 use onoff_trace::{Losses, TableName, counters};
 
 use super::journal::{Entry, JournalFaults};
+use super::journal_text::TextRange;
 use super::parts::{Part, PartKind};
 use super::{journal_export, journal_json, journal_text, journal_verbose};
 use onoff_input::error::Error;
@@ -35,7 +36,7 @@ pub(crate) enum Journal<'f> {
     /// `journalctl -o verbose`.
     Verbose(&'f [u8]),
     /// `journalctl -o short` and its variants, and files of syslog daemons, with the number of the file.
-    Text(&'f [u8], usize),
+    Text(Cow<'f, [u8]>, usize),
 }
 
 #[derive(Debug, Default)]
@@ -72,7 +73,7 @@ impl<'f> Journals<'f> {
                 PartKind::JournalVerbose => opened.journals.push(Journal::Verbose(part.bytes)),
                 PartKind::JournalText => {
                     let number = opened.journals.len();
-                    opened.journals.push(Journal::Text(part.bytes, number));
+                    opened.journals.push(Journal::Text(Cow::Borrowed(part.bytes), number));
                 }
                 _ => {}
             }
@@ -94,6 +95,7 @@ impl<'f> Journals<'f> {
             }
         }
         opened.drop_contained_texts();
+        opened.join_rotated_texts();
         match first_error {
             Some(error) if parts.len() == 1 => Err(error),
             _ => Ok(opened),
@@ -104,7 +106,7 @@ impl<'f> Journals<'f> {
     /// to `syslog`. Each boot would count twice.
     fn drop_contained_texts(&mut self) {
         let text = |journal: &Journal<'f>| match journal {
-            Journal::Text(bytes, number) => Some((*bytes, *number)),
+            Journal::Text(Cow::Borrowed(bytes), number) => Some((*bytes, *number)),
             _ => None,
         };
         let mut texts: Vec<(&'f [u8], usize)> = self.journals.iter().filter_map(text).collect();
@@ -127,6 +129,44 @@ impl<'f> Journals<'f> {
         }
         self.texts_contained = contained.len() as u64;
         self.journals.retain(|journal| text(journal).is_none_or(|(_, number)| !contained.contains(&number)));
+    }
+
+    /// Joins text logs of one boot that were rotated in between, such as `syslog.1` and `syslog`. The later file shows no
+    /// start of a boot, so its lines would count as another one.
+    fn join_rotated_texts(&mut self) {
+        let ranges = self.journals.iter().enumerate().filter_map(|(index, journal)| match journal {
+            Journal::Text(bytes, _) => Some((index, TextRange::new(bytes)?)),
+            _ => None,
+        });
+        let mut ranges: Vec<(usize, TextRange)> = ranges.collect();
+        ranges.sort_by_key(|(_, range)| (range.first_us, range.last_us));
+        let mut joined: Vec<usize> = Vec::new();
+        let mut previous: Option<(usize, TextRange)> = None;
+        for (index, range) in ranges {
+            let target = previous.as_ref().filter(|(_, earlier)| range.continues(earlier)).map(|(target, _)| *target);
+            let Some(target) = target else {
+                previous = Some((index, range));
+                continue;
+            };
+            let addition = match self.journals.get(index) {
+                Some(Journal::Text(bytes, _)) => bytes.to_vec(),
+                _ => continue,
+            };
+            if let Some(Journal::Text(bytes, _)) = self.journals.get_mut(target) {
+                let bytes = bytes.to_mut();
+                if bytes.last().is_some_and(|&byte| byte != b'\n') {
+                    bytes.push(b'\n');
+                }
+                bytes.extend(addition);
+                joined.push(index);
+                previous = Some((target, range));
+            }
+        }
+        let mut index = 0;
+        self.journals.retain(|_| {
+            index += 1;
+            !joined.contains(&(index - 1))
+        });
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -261,8 +301,36 @@ mod tests {
             Journals::from_parts(&parts).unwrap().iter().count()
         };
         assert_eq!(count(&[&kernel, &syslog]), 1);
-        assert_eq!(count(&[&syslog, &older]), 2);
+        // A rotated file continues the boot.
+        assert_eq!(count(&[&syslog, &older]), 1);
+        assert_eq!(count(&[&syslog, &older.replace("Nov 22", "Nov 23")]), 2);
         assert_eq!(count(&[&syslog, &(kernel + &older)]), 2);
+    }
+
+    #[test]
+    fn rotated_text_continues_the_boot() {
+        let line = |minute: u32, text: &str| format!("Nov 22 09:{minute:02}:00 host {text}\n");
+        let first: String = line(0, "kernel: Linux version 6.1.0") + &line(1, "cron[7]: a") + &line(2, "cron[7]: b");
+        let second: String = (3..9).map(|minute| line(minute, "cron[7]: c")).collect();
+        let count = |texts: &[&str]| {
+            let part = |text: &&str| {
+                // Tests leak their texts, as parts outlive the journals.
+                let bytes: &'static [u8] = Box::leak(text.as_bytes().to_vec().into_boxed_slice());
+                Part { kind: PartKind::JournalText, name: "log", bytes }
+            };
+            let parts: Vec<Part<'_>> = texts.iter().map(part).collect();
+            let journals = Journals::from_parts(&parts).unwrap();
+            let mut entries = 0;
+            for journal in journals.iter() {
+                journal.entries(None, &mut JournalFaults::default(), |_| entries += 1);
+            }
+            (journals.iter().count(), entries)
+        };
+        assert_eq!(count(&[&second, &first]), (1, 9));
+        // Another computer, a later day, and another boot.
+        assert_eq!(count(&[&first, &second.replace("host", "other")]), (2, 9));
+        assert_eq!(count(&[&first, &second.replace("Nov 22", "Nov 23")]), (2, 9));
+        assert_eq!(count(&[&first, &(line(3, "kernel: Linux version 6.1.0") + &second)]), (2, 10));
     }
 
     #[test]

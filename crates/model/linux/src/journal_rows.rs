@@ -15,6 +15,7 @@ use super::clocks::{Clocks, SourceClock};
 use super::journal::{Entry, JournalFaults, STARTUP_FINISHED};
 use super::journal_files::Journal;
 use super::kernel_log::Messages;
+use super::password_prompts;
 use super::shutdown_request;
 use super::startup_times::{StartupTimes, add_unless_known};
 use super::unit_messages::{Step, UserUnit, step, user_step};
@@ -71,6 +72,9 @@ pub(super) const WALL_CLOCK_EVENT: &str = "log by wall clock";
 /// If the manager still reports starts in the kernel log this long after journald started, it keeps logging there.
 /// Messages in flight at the handover arrive sooner.
 const MAX_HANDOVER_NS: i64 = 1_000_000_000;
+
+/// Maximum number of entered passwords to keep.
+const MAX_PASSWORDS: usize = 256;
 
 counters! {
     ENDS_IN_JOURNAL = "units_end_in_the_journal", Notice, [ServiceTransitions],
@@ -136,6 +140,11 @@ impl<'a> Reader<'a> {
         if !entry.is_kernel() {
             self.assembly.add_network_change(time_ns, &entry.identifier, &entry.message, self.source);
             self.assembly.log_gaps.add_line(time_ns, &entry.identifier, &entry.message);
+            if password_prompts::is_password_entered(&entry.identifier, &entry.message)
+                && self.assembly.passwords_entered_ns.len() < MAX_PASSWORDS
+            {
+                self.assembly.passwords_entered_ns.push(time_ns);
+            }
             if entry.identifier.starts_with("dracut")
                 && let Some(name) = boot_failures::milestone_of(&entry.message)
             {

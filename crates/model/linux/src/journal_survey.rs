@@ -99,6 +99,48 @@ impl BootSummary {
         }
     }
 
+    /// Adds what another journal has of the same boot: the same entries in another format, or others if the journal was
+    /// rotated or exported in parts.
+    fn merge(&mut self, other: Self) {
+        let range = |boot: &Self| (boot.first_realtime_us, boot.last_realtime_us);
+        let overlaps =
+            self.first_realtime_us < other.last_realtime_us && other.first_realtime_us < self.last_realtime_us;
+        self.entries = match overlaps || range(self) == range(&other) {
+            true => self.entries.max(other.entries),
+            false => self.entries.saturating_add(other.entries),
+        };
+        let earliest = |a: Option<i64>, b: Option<i64>| a.into_iter().chain(b).min();
+        self.first_realtime_us = earliest(self.first_realtime_us, other.first_realtime_us);
+        self.last_realtime_us = self.last_realtime_us.max(other.last_realtime_us);
+        self.last_monotonic_us = self.last_monotonic_us.max(other.last_monotonic_us);
+        self.sequence = match (self.sequence, other.sequence) {
+            (Some((id, number)), Some((other_id, other_number))) if id == other_id => {
+                Some((id, number.min(other_number)))
+            }
+            (sequence, other_sequence) => sequence.or(other_sequence),
+        };
+        self.started |= other.started;
+        self.journal_stopped_us = self.journal_stopped_us.max(other.journal_stopped_us);
+        self.journal_started_us = self.journal_started_us.max(other.journal_started_us);
+        self.by_wall_clock |= other.by_wall_clock;
+        if self.machine == 0 {
+            self.machine = other.machine;
+        }
+        if self.host.is_empty() || self.host == "localhost" && !other.host.is_empty() {
+            self.host = other.host;
+        }
+        self.pairs.extend(other.pairs);
+        self.pairs.sort_unstable_by_key(|&(_, monotonic_us)| monotonic_us);
+        self.pairs.dedup();
+        self.pairs.truncate(MAX_PAIRS);
+        self.has_kernel |= other.has_kernel;
+        let delay_us =
+            |pair: Option<(i64, i64)>| pair.map_or(i64::MAX, |(sent, received)| received.saturating_sub(sent));
+        if delay_us(other.fastest_kernel_message) < delay_us(self.fastest_kernel_message) {
+            self.fastest_kernel_message = other.fastest_kernel_message;
+        }
+    }
+
     /// True if the boot ended as requested: journald stopped and neither started again nor logged much afterwards. It
     /// also stops before the root file system is mounted, when the service manager of an initramfs hands over.
     fn is_stopped(&self) -> bool {
@@ -183,7 +225,7 @@ impl JournalSurvey {
         let Self { boots, faults, .. } = &mut survey;
         let has_several_journals = journals.iter().count() > 1;
         for journal in journals.iter() {
-            // A journal present in two formats counts once.
+            // A boot in two journals counts once.
             let mut journal_boots: Vec<BootSummary> = Vec::new();
             let mut direction = Direction::default();
             boot_indexes.clear();
@@ -207,8 +249,7 @@ impl JournalSurvey {
             }
             for boot in journal_boots {
                 match boots.iter_mut().find(|listed| listed.id == boot.id) {
-                    Some(listed) if listed.entries >= boot.entries => {}
-                    Some(listed) => *listed = boot,
+                    Some(listed) => listed.merge(boot),
                     None => {
                         let is_later = |listed: &BootSummary| listed.is_later_than(&boot);
                         let index = if has_several_journals { boots.iter().position(is_later) } else { None };
@@ -298,6 +339,11 @@ impl JournalSurvey {
         }
     }
 
+    /// True if a text journal has whole seconds only.
+    pub(crate) fn has_whole_seconds(&self) -> bool {
+        self.faults.whole_seconds
+    }
+
     /// Returns the boots for the reports and adds the journals' faults to `losses`.
     pub(super) fn finish(self, losses: &mut Losses) -> Vec<RecordedBoot> {
         self.faults.count(losses);
@@ -337,6 +383,35 @@ mod tests {
     fn survey(requested: Option<&str>, offset_ns: Option<i64>) -> Option<u128> {
         let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: JOURNAL.as_bytes() };
         JournalSurvey::scan(&Journals::from_parts(&[part, part]).unwrap(), requested, offset_ns).ok()?.boot()
+    }
+
+    #[test]
+    fn parts_of_one_boot_are_added_and_copies_are_not() {
+        let entry = |second: u32, fields: &str| {
+            format!(
+                "_BOOT_ID={:032x}\n__REALTIME_TIMESTAMP={}000000\n__MONOTONIC_TIMESTAMP={second}000000\n{fields}\n\n",
+                0xaa,
+                2_000_000_000 + second
+            )
+        };
+        let finished = "_PID=1\nMESSAGE_ID=b07a249cd024414a82dd00cd181378ff";
+        let stopped = "MESSAGE_ID=d93fb3c9c24d451a97cea615ce59c00b";
+        let first = entry(1, "MESSAGE=a") + &entry(2, finished);
+        let second = entry(3, "MESSAGE=b") + &entry(4, "MESSAGE=c") + &entry(5, stopped);
+        let boots = |texts: &[&String]| {
+            let parts: Vec<Part<'_>> = texts
+                .iter()
+                .map(|text| Part { kind: PartKind::JournalExport, name: "j", bytes: text.as_bytes() })
+                .collect();
+            let survey = JournalSurvey::scan(&Journals::from_parts(&parts).unwrap(), None, None).unwrap();
+            let boots = survey.finish(&mut Losses::new()).into_iter();
+            boots.map(|boot| (boot.entries, boot.started, boot.stopped)).collect::<Vec<_>>()
+        };
+        for order in [[&first, &second], [&second, &first]] {
+            assert_eq!(boots(&order), [(5, true, true)]);
+        }
+        let whole = format!("{first}{second}");
+        assert_eq!(boots(&[&whole, &second]), [(5, true, true)]);
     }
 
     #[test]

@@ -339,6 +339,50 @@ pub(super) fn is_by_wall_clock(bytes: &[u8]) -> bool {
     matches!(first_stamp, Some(Stamp::Wall { .. }))
 }
 
+/// First and last time of a text by the wall clock, for telling which rotated file continues another.
+#[derive(Debug)]
+pub(super) struct TextRange {
+    pub(super) first_us: i64,
+    pub(super) last_us: i64,
+    /// Whether the times count from 1970.
+    absolute: bool,
+    host: String,
+    /// True if a kernel starts right at the beginning.
+    begins_with_boot: bool,
+}
+
+impl TextRange {
+    /// Number of lines inspected at each end.
+    const MAX_LINES: usize = 200;
+    /// Maximum time between the end of a rotated file and the start of the next, µs: 2 h. Every hour, cron logs a line.
+    const MAX_GAP_US: i64 = 7_200_000_000;
+
+    /// Returns the range of a text whose times are all by the wall clock.
+    pub(super) fn new(bytes: &[u8]) -> Option<Self> {
+        let entry = |raw: &[u8]| match kind(&String::from_utf8_lossy(raw)) {
+            LineKind::Entry(Line { stamp: Stamp::Wall { us, absolute, .. }, host, message, .. }) => {
+                Some((us, absolute, host.to_owned(), message.contains("Linux version ")))
+            }
+            _ => None,
+        };
+        let first_entries: Vec<_> = lines(bytes).take(Self::MAX_LINES).filter_map(entry).collect();
+        let last_lines = bytes.rsplit(|&byte| byte == b'\n' || byte == 0).take(Self::MAX_LINES);
+        let (last_us, ..) = last_lines.filter_map(entry).next()?;
+        let (first_us, absolute, host, _) = first_entries.first()?.clone();
+        let begins_with_boot = first_entries.iter().any(|(.., starts_kernel)| *starts_kernel);
+        Some(Self { first_us, last_us, absolute, host, begins_with_boot })
+    }
+
+    /// Returns whether this text continues the boot in which `earlier` ends.
+    pub(super) fn continues(&self, earlier: &Self) -> bool {
+        let gap_us = self.first_us.saturating_sub(earlier.last_us);
+        !self.begins_with_boot
+            && self.absolute == earlier.absolute
+            && self.host == earlier.host
+            && (0..=Self::MAX_GAP_US).contains(&gap_us)
+    }
+}
+
 /// Passes every entry of `bytes` to `visit`, in file order. `file` is the number of this text in the recording.
 pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaults, mut visit: impl FnMut(&Entry<'a>)) {
     let survey = TextSurvey::new(bytes);

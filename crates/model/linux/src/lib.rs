@@ -59,6 +59,7 @@ mod machine;
 mod manager;
 mod network;
 mod parts;
+mod password_prompts;
 mod perf_map;
 mod power;
 mod processes;
@@ -171,6 +172,9 @@ fn read_boot(
         journal_rows::read_kernel_log(&messages, &clocks, &mut assembly);
     }
     log_lines::read(&messages, (journals, boots.boot()), &clocks, &mut assembly);
+    if boots.has_whole_seconds() || messages.has_whole_seconds() {
+        assembly.log_resolution_ns = 1_000_000_000;
+    }
     assembly.add_log_gaps();
     firmware::read(parts, &mut assembly);
     power::fill_sleep_durations(&clocks, &mut assembly);
@@ -194,11 +198,13 @@ fn read_boot(
         },
         clock_conversions: clocks.summary(),
         requested_tables: wanted,
+        log_resolution_ns: assembly.log_resolution_ns,
         ..Trace::default()
     };
     trace.boots = boots.clone().finish(&mut trace.losses);
     journals.count_losses(&mut trace.losses);
     unit_reconciliation::reconcile(&mut assembly);
+    password_prompts::add(&mut assembly);
     assembly.finish(&mut trace);
     Ok(trace)
 }

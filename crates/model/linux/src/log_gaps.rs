@@ -1,10 +1,7 @@
 //! Finds the intervals of a boot in which nothing was logged, with the lines around them.
 
-/// Minimum length of a gap, ns: 1 s.
+/// Minimum length of a gap between exact times, ns: 1 s.
 const MIN_GAP_NS: i64 = 1_000_000_000;
-
-/// Minimum length of a gap in a log with whole seconds, ns: 2 s.
-const MIN_WHOLE_SECONDS_GAP_NS: i64 = 2_000_000_000;
 
 /// Maximum number of lines to keep. A boot has a few thousand.
 const MAX_LINES: usize = 100_000;
@@ -35,15 +32,11 @@ impl LogGaps {
     }
 
     /// Returns the gaps that begin before the boot ends, longest first.
-    pub(super) fn finish(self, boot_end_ns: i64) -> Vec<LogGap> {
+    pub(super) fn finish(self, boot_end_ns: i64, resolution_ns: i64) -> Vec<LogGap> {
         let mut lines = self.lines;
         // Stable sort: lines of the same time keep the order of their log.
         lines.sort_by_key(|&(time_ns, _)| time_ns);
-        let first_ns = lines.first().map_or(0, |&(time_ns, _)| time_ns);
-        let is_whole = |time_ns: i64| time_ns.saturating_sub(first_ns) % 1_000_000_000 == 0;
-        let whole_seconds = lines.iter().filter(|&&(time_ns, _)| is_whole(time_ns)).count();
-        let is_whole_seconds = whole_seconds.saturating_mul(5) >= lines.len().saturating_mul(4) && lines.len() > 4;
-        let min_ns = if is_whole_seconds { MIN_WHOLE_SECONDS_GAP_NS } else { MIN_GAP_NS };
+        let min_ns = MIN_GAP_NS.saturating_add(resolution_ns);
         let mut gaps: Vec<LogGap> = lines
             .iter()
             .zip(lines.iter().skip(1))
@@ -76,12 +69,12 @@ pub(super) struct LogGap {
 mod tests {
     use super::*;
 
-    fn gaps(lines: &[(i64, &str)]) -> Vec<(i64, String, String)> {
+    fn gaps(lines: &[(i64, &str)], resolution_ns: i64) -> Vec<(i64, String, String)> {
         let mut logs = LogGaps::default();
         for (time_ms, text) in lines {
             logs.add_line(time_ms * 1_000_000, "", text);
         }
-        let gaps = logs.finish(i64::MAX).into_iter();
+        let gaps = logs.finish(i64::MAX, resolution_ns).into_iter();
         gaps.map(|gap| ((gap.end_ns - gap.start_ns) / 1_000_000, gap.before, gap.after)).collect()
     }
 
@@ -98,14 +91,15 @@ mod tests {
             (150_100, "usb 1-1: new device".to_owned(), "random: fast init done".to_owned()),
             (1_200, "Linux version".to_owned(), "usb 1-1: new device".to_owned()),
         ];
-        assert_eq!(gaps(&lines), expected);
+        assert_eq!(gaps(&lines, 0), expected);
     }
 
     #[test]
     fn one_second_is_no_gap_in_a_log_with_whole_seconds() {
         let lines = [(500, "a"), (1_500, "b"), (2_500, "c"), (2_500, "d"), (3_500, "e"), (9_500, "f")];
-        assert_eq!(gaps(&lines).len(), 1);
-        assert_eq!(gaps(&[(0, "a"), (900, "b")]).len(), 0);
+        assert_eq!(gaps(&lines, 1_000_000_000).len(), 1);
+        assert_eq!(gaps(&lines, 0).len(), 4);
+        assert_eq!(gaps(&[(0, "a"), (900, "b")], 0).len(), 0);
     }
 
     proptest::proptest! {
@@ -115,7 +109,7 @@ mod tests {
             for (time_ns, text) in &lines {
                 logs.add_line(*time_ns, text, text);
             }
-            proptest::prop_assert!(logs.finish(i64::MAX).len() <= MAX_GAPS);
+            proptest::prop_assert!(logs.finish(i64::MAX, 0).len() <= MAX_GAPS);
         }
     }
 }

@@ -210,6 +210,10 @@ pub fn advice(bytes: &[u8]) -> &'static str {
     };
     if blame::recognizes(&text) {
         ". This is 'systemd-analyze blame', which has durations but no start times. Add 'systemctl show \"*\" > units.txt'."
+    } else if any_line(&|line| line.starts_with("Startup finished in ") && !line.contains("(kernel)")) {
+        ". This is 'systemd-analyze time' of a container, which has no kernel. Open the container's journal: 'journalctl -b -o export'."
+    } else if any_line(&|line| line.starts_with("Startup finished in ")) {
+        ". It has the output of 'systemd-analyze time' among other text. Copy only the outputs of 'systemd-analyze', or use 'journalctl -b -o export'."
     } else if any_line(&|line| line.starts_with("Bootup is not yet finished")) {
         ". systemd had not finished the startup. Run 'systemctl list-jobs' to see what it waits for, and open the output of 'journalctl -b -o short-monotonic'."
     } else if any_first_line(&|line| line.starts_with("[  +")) {
@@ -270,6 +274,8 @@ mod tests {
             ("[\u{1b}[0;32m  OK  \u{1b}[0m] Started cron.service\n", "status lines of the console"),
             (" * Starting OpenBSD Secure Shell server sshd   [ OK ]\n", "status lines of the console"),
             ("U-Boot SPL 2024.01 (Jan 08 2024 - 15:37:48 +0000)\nTrying to boot from MMC1\n", "console of firmware"),
+            ("$ x\nStartup finished in 296ms (userspace)\n", "of a container"),
+            ("---\nStartup finished in 1s (kernel) + 2s (userspace) = 3s\nOutcome: passed\n", "among other text"),
             ("Bootup is not yet finished (FinishTimestampMonotonic=0).\nPlease try again later.\n", "list-jobs"),
         ] {
             assert!(advice(text.as_bytes()).contains(expected), "{text}");

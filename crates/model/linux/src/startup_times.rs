@@ -23,7 +23,7 @@ pub(super) struct StartupTimes {
 impl StartupTimes {
     /// Parses the sentence. Returns `None` for other text and for the sentence of a container, which has no kernel.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let durations = text.strip_prefix("Startup finished in ")?;
+        let durations = blame::unquoted(text).strip_prefix("Startup finished in ")?;
         // The total and a period follow.
         let parts = durations.lines().next()?.split(" = ").next()?;
         let mut times = Self::default();
@@ -31,7 +31,7 @@ impl StartupTimes {
         for part in parts.split(" + ") {
             let (duration, name) = part.trim_end_matches('.').trim().split_once(" (")?;
             let phase_ns = duration_ns(duration)?;
-            match name.strip_suffix(')')? {
+            match name.trim_end_matches('`').strip_suffix(')')? {
                 "firmware" => times.firmware_ns = Some(phase_ns),
                 "loader" => times.loader_ns = Some(phase_ns),
                 "kernel" => kernel_ns = Some(phase_ns),
@@ -84,7 +84,10 @@ pub(super) fn recognizes(text: &str) -> bool {
 
 /// True for the sentence and the lines below it.
 fn is_sentence(line: &str) -> bool {
-    line.starts_with("Startup finished in ") || line.contains(" reached after ") || line.contains(" is not reached")
+    let line = blame::unquoted(line);
+    line.is_empty()
+        || line.starts_with("Startup finished in ")
+        || [" reached after ", " is not reached", " was never reached"].iter().any(|words| line.contains(words))
 }
 
 /// Reads a text that may contain the outputs of `systemd-analyze`, `systemd-analyze blame` and `systemd-analyze
@@ -94,8 +97,8 @@ pub(super) fn read_outputs(part: &Part<'_>, assembly: &mut Assembly) {
     let text = strip_colors(&text);
     let (mut durations, mut chain, mut has_sentence) = (String::new(), String::new(), false);
     for line in text.lines() {
-        if is_sentence(line.trim_start()) {
-            has_sentence = true;
+        if is_sentence(line) {
+            has_sentence |= !blame::unquoted(line).is_empty();
             continue;
         }
         let output = if blame::entry(line).is_some() { &mut durations } else { &mut chain };
@@ -126,8 +129,8 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     }
     // `graphical.target reached after 17.2s in userspace.`
     let reached = text.lines().find_map(|line| {
-        let (unit, delay) = line.split_once(" reached after ")?;
-        let delay = delay.strip_suffix('.').unwrap_or(delay).strip_suffix(" in userspace")?;
+        let (unit, delay) = blame::unquoted(line).split_once(" reached after ")?;
+        let delay = delay.trim_end_matches(['`', ' ', '.']).strip_suffix(" in userspace")?;
         let after_ns = duration_ns(delay)?;
         Some((unit, after_ns))
     });

@@ -229,6 +229,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("File System Check on Root Device", "systemd-fsck-root.service"),
     ("First Boot Wizard", "systemd-firstboot.service"),
     ("Flush Journal to Persistent Storage", "systemd-journal-flush.service"),
+    ("Forward Password Requests to Plymouth", "systemd-ask-password-plymouth.service"),
     ("Forward Password Requests to Plymouth Directory Watch", "systemd-ask-password-plymouth.path"),
     ("Forward Password Requests to Wall", "systemd-ask-password-wall.service"),
     ("Forward Password Requests to Wall Directory Watch", "systemd-ask-password-wall.path"),

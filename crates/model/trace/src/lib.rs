@@ -211,6 +211,8 @@ pub struct Trace {
     pub start_ns: i64,
     /// Time of the last event, ns.
     pub duration_ns: i64,
+    /// Resolution of times in text logs, ns: 1 s if they have whole seconds only; 0 if finer or without text logs.
+    pub log_resolution_ns: i64,
     /// Events lost, as reported by the recorder.
     pub events_lost: u64,
     /// Buffers lost, as reported by the recorder.

@@ -224,6 +224,9 @@ pub const INITRD_UNPACK_END: &str = "initrd.unpack_end";
 pub const USER_SPACE_BEGIN: &str = "user_space.begin";
 /// Every startup job is finished, as reported by the service manager (Linux).
 pub const STARTUP_FINISHED: &str = "startup.finished";
+/// How long a unit took to start, if the time of its start was not recorded (Linux): the value is the duration, the time
+/// is the start of user space.
+pub const UNIT_DURATION: &str = "unit.duration";
 /// The service manager loads its units: begin (Linux).
 pub const UNITS_LOAD_BEGIN: &str = "units_load.begin";
 /// The service manager loads its units: end (Linux).

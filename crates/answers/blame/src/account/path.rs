@@ -12,6 +12,7 @@ use super::culprits::is_system_component_name;
 use super::disks::Disks;
 use super::ledger::{Attribution, Ledger, Part, Subject, SubjectId};
 use super::processors::{Gaps, RoutineTime, for_each_assignment, routine_times};
+use super::recorded::awaited_requests;
 use super::subject_resolver::{SubjectResolver, ThreadSubject, is_kernel};
 use crate::waits::{RawStep, UnknownCause, Waits, WalkResult, Work, threads_of};
 use onoff_evidence::Certainty;
@@ -51,12 +52,7 @@ struct IntervalAttribution {
 
 impl<'t> PathDivider<'t> {
     pub(super) fn new(trace: &'t Trace) -> Self {
-        Self {
-            trace,
-            gaps: Gaps::new(trace),
-            disks: OnceCell::new(),
-            credential_requests: user_input::credential_requests(trace),
-        }
+        Self { trace, gaps: Gaps::new(trace), disks: OnceCell::new(), credential_requests: awaited_requests(trace) }
     }
 
     pub(super) fn divide(

@@ -17,7 +17,7 @@ use onoff_transitions::linux;
 use onoff_transitions::shutdown::exit_waits;
 use onoff_usage::devices;
 use onoff_usage::owners::file_name;
-use onoff_usage::user_input::waited_for_user;
+use onoff_usage::user_input::{CredentialRequest, credential_requests, waited_for_user};
 
 /// A recorded interval of work.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,10 @@ impl RecordedWork {
             };
             if !name.is_empty() {
                 let id = resolver.subjects.id(Subject::new(kind, name));
-                add(row.start_ns, effective_end(row.end_ns), rank, id);
+                let interval = (row.start_ns, effective_end(row.end_ns));
+                for (start_ns, end_ns) in awaited_parts(trace, row.name, interval, kind) {
+                    add(start_ns, end_ns, rank, id);
+                }
             }
         }
         for (start_ns, end_ns, pid) in exit_waits(trace) {
@@ -201,6 +204,39 @@ impl CriticalUnits {
         parts.retain(|(start_ns, end_ns)| start_ns < end_ns);
         parts
     }
+}
+
+/// Returns the parts of an activity that were waited for. A Linux boot waits for a password only through the unit that
+/// unlocks the volume.
+fn awaited_parts(trace: &Trace, name: StringId, interval: (i64, i64), kind: AccountSubjectKind) -> Vec<(i64, i64)> {
+    match kind {
+        AccountSubjectKind::UserInput if trace.system.kind == SystemKind::Linux => prompt_parts(trace, name, interval),
+        _ => vec![interval],
+    }
+}
+
+/// Returns the parts of a prompt during which the boot waited for `unit`.
+fn prompt_parts(trace: &Trace, unit: StringId, (start_ns, end_ns): (i64, i64)) -> Vec<(i64, i64)> {
+    let units = linux::boot::critical_units(trace).into_iter().filter(|&(service, ..)| service == unit);
+    units
+        .map(|(_, unit_start_ns, unit_end_ns, _)| (start_ns.max(unit_start_ns), end_ns.min(unit_end_ns)))
+        .filter(|(start_ns, end_ns)| start_ns < end_ns)
+        .collect()
+}
+
+/// Returns the requests to a person that a transition may have waited for, ordered by start.
+pub(super) fn awaited_requests(trace: &Trace) -> Vec<CredentialRequest> {
+    if trace.system.kind != SystemKind::Linux {
+        return credential_requests(trace);
+    }
+    let prompts = trace.activities.iter().filter(|row| row.kind == ActivityKind::CredentialRequest);
+    let mut requests: Vec<CredentialRequest> = prompts
+        .filter(|row| waited_for_user(row.start_ns, row.end_ns))
+        .flat_map(|row| prompt_parts(trace, row.name, (row.start_ns, row.end_ns.unwrap_or(trace.duration_ns))))
+        .map(|(start_ns, end_ns)| (start_ns, end_ns, None))
+        .collect();
+    requests.sort_unstable();
+    requests
 }
 
 /// Adds the part between two times during which the work in `in_progress` was going on.

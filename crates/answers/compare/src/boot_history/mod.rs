@@ -7,14 +7,14 @@
 
 pub mod change_point;
 mod logged_changes;
-mod updates;
+pub(crate) mod sequence;
+pub(crate) mod updates;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use onoff_trace::{RecordedBoot, SystemKind, TableName, TableSet, Trace};
 use serde::Serialize;
 
-use crate::statistics::{confidence_interval, median, rank_sum_test};
-use change_point::{MIN_SEGMENT_LEN, find_changes};
+use change_point::MIN_SEGMENT_LEN;
 use onoff_evidence::rule::Rule;
 use onoff_transitions::boot::changes::{ChangesBefore, UncoveredChanges, changes_before};
 use onoff_transitions::boot::{self as windows_boot, BootOptions, BootReport};
@@ -32,14 +32,8 @@ pub const TABLES: TableSet = boot::TABLES.union(TableSet::from_names(&[
 
 /// Minimum change, ns. Smaller durations are no findings in a single boot either.
 pub const MIN_CHANGE_NS: i64 = 300_000_000;
-/// Minimum change relative to the duration: 1/30, about 3 %.
-const MIN_SHARE_DIVISOR: i64 = 30;
-/// A unit explains a change if at most 1/4 of the change remains without it; onoff's choice.
-const MAX_REMAINDER_DIVISOR: i64 = 4;
-/// Maximum number of units listed per change.
-const MAX_UNITS: usize = 5;
 /// Maximum number of updates listed per change.
-const MAX_UPDATES: usize = 200;
+pub(crate) const MAX_UPDATES: usize = 200;
 
 /// The result of `onoff compare --boots`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -295,14 +289,19 @@ impl BootSample {
             }
         }
     }
+}
 
-    /// Returns the duration of a part, in ns.
+impl sequence::Sample for BootSample {
     fn duration_ns(&self, phase: &str) -> Option<i64> {
         self.boot.startup_ns?;
         match phase {
             STARTUP => self.boot.startup_ns,
             _ => self.boot.phases.iter().find(|part| part.phase == phase).map(|part| part.duration_ns),
         }
+    }
+
+    fn own_ns(&self) -> &HashMap<(String, String), i64> {
+        &self.own_ns
     }
 }
 
@@ -339,34 +338,9 @@ pub fn boot_history(
 }
 
 fn part_changes(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootChange> {
-    let (sample_indices, durations): (Vec<usize>, Vec<i64>) =
-        samples.iter().enumerate().filter_map(|(index, sample)| Some((index, sample.duration_ns(phase)?))).unzip();
     let mut boot_changes = Vec::new();
-    for change in find_changes(&durations, tries) {
-        let (Some(durations_before), Some(durations_after)) =
-            (durations.get(change.start..change.position), durations.get(change.position..change.end))
-        else {
-            continue;
-        };
-        let (sorted_before, sorted_after) = (sorted(durations_before), sorted(durations_after));
-        let (Some(before_ns), Some(after_ns), Some(interval)) =
-            (median(&sorted_before), median(&sorted_after), confidence_interval(&sorted_before, &sorted_after))
-        else {
-            continue;
-        };
-        let difference_ns = after_ns.saturating_sub(before_ns);
-        let (low_ns, high_ns) = (interval.low, interval.high);
-        let is_significant = difference_ns.abs() >= MIN_CHANGE_NS.max(before_ns / MIN_SHARE_DIVISOR);
-        let (Some(&last_before), Some(&first_after), true) =
-            (sample_indices.get(change.position - 1), sample_indices.get(change.position), is_significant)
-        else {
-            continue;
-        };
-        let samples_in = |range: std::ops::Range<usize>| -> Vec<&BootSample> {
-            sample_indices.get(range).unwrap_or_default().iter().filter_map(|&index| samples.get(index)).collect()
-        };
-        let (samples_before, samples_after) =
-            (samples_in(change.start..change.position), samples_in(change.position..change.end));
+    for change in sequence::part_changes(samples, phase, tries, MIN_CHANGE_NS) {
+        let (last_before, first_after) = (change.last_before, change.first_after);
         let mut updates = updates::between_boots(samples, last_before, first_after);
         updates.extend(logged_changes::between_boots(samples, last_before, first_after));
         updates.sort_by_key(|update| update.unix_ns);
@@ -379,80 +353,19 @@ fn part_changes(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootCh
             last_boot_before: boot_number(last_before),
             first_boot_after: boot_number(first_after),
             first_boot_after_unix_ns: samples.get(first_after).and_then(|sample| sample.boot.first_unix_ns),
-            boots_before: sorted_before.len() as u64,
-            boots_after: sorted_after.len() as u64,
-            before_ns,
-            after_ns,
-            difference_ns,
-            low_ns,
-            high_ns,
+            boots_before: change.runs_before,
+            boots_after: change.runs_after,
+            before_ns: change.before_ns,
+            after_ns: change.after_ns,
+            difference_ns: change.difference_ns,
+            low_ns: change.low_ns,
+            high_ns: change.high_ns,
             p_value: change.p_value,
-            units: changed_units(&samples_before, &samples_after, phase, difference_ns),
+            units: change.subjects,
             updates,
             omitted_updates,
             not_covered,
         });
     }
     boot_changes
-}
-
-fn sorted(values: &[i64]) -> Vec<i64> {
-    let mut values = values.to_vec();
-    values.sort();
-    values
-}
-
-/// Returns the units and drivers of a part whose own time changed along with it.
-fn changed_units(
-    samples_before: &[&BootSample],
-    samples_after: &[&BootSample],
-    phase: &str,
-    difference_ns: i64,
-) -> Vec<ChangedUnit> {
-    let names: HashSet<&str> = samples_before
-        .iter()
-        .chain(samples_after)
-        .flat_map(|sample| sample.own_ns.keys())
-        .filter(|(part, _)| part == phase)
-        .map(|(_, name)| name.as_str())
-        .collect();
-    let min_ns = MIN_CHANGE_NS.max(difference_ns.abs() / MAX_REMAINDER_DIVISOR);
-    let mut units: Vec<ChangedUnit> = names
-        .into_iter()
-        .filter_map(|name| {
-            let key = (phase.to_owned(), name.to_owned());
-            let own_ns = |sample: &&BootSample| sample.own_ns.get(&key).copied().unwrap_or(0);
-            let remaining_ns =
-                |sample: &&BootSample| sample.duration_ns(phase).unwrap_or(0).saturating_sub(own_ns(sample));
-            let sorted_values = |samples: &[&BootSample], value: &dyn Fn(&&BootSample) -> i64| {
-                sorted(&samples.iter().map(value).collect::<Vec<i64>>())
-            };
-            let (own_before, own_after) =
-                (sorted_values(samples_before, &own_ns), sorted_values(samples_after, &own_ns));
-            let (before_ns, after_ns) = (median(&own_before)?, median(&own_after)?);
-            let own_difference_ns = after_ns.saturating_sub(before_ns);
-            let remaining_before_ns = median(&sorted_values(samples_before, &remaining_ns))?;
-            let remaining_difference_ns =
-                median(&sorted_values(samples_after, &remaining_ns))?.saturating_sub(remaining_before_ns);
-            let is_same_direction = own_difference_ns.signum() == difference_ns.signum();
-            let has_changed = is_same_direction
-                && own_difference_ns.abs() >= min_ns
-                && rank_sum_test(&own_before, &own_after)?.is_separated();
-            has_changed.then(|| ChangedUnit {
-                name: name.to_owned(),
-                before_ns,
-                after_ns,
-                difference_ns: own_difference_ns,
-                remaining_ns: remaining_difference_ns,
-                explains: remaining_difference_ns.abs() <= min_ns,
-            })
-        })
-        .collect();
-    // A device unit appears once another unit has found the device. Among equal explanations, list device units last.
-    units.sort_by(|a, b| {
-        let key = |unit: &ChangedUnit| (!unit.explains, unit.name.ends_with(".device"), unit.remaining_ns.abs());
-        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
-    });
-    units.truncate(MAX_UNITS);
-    units
 }

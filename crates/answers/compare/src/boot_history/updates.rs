@@ -60,10 +60,10 @@ const AUTOMATIC_UNITS: [&str; 8] = [
 ];
 
 /// The versions that run in a boot.
-#[derive(Debug, Default)]
-pub(super) struct Versions {
-    pub(super) kernel: String,
-    pub(super) manager: String,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Versions {
+    pub(crate) kernel: String,
+    pub(crate) manager: String,
 }
 
 /// Returns the log lines as (time, task, text).
@@ -74,7 +74,7 @@ fn log_lines(trace: &Trace) -> impl Iterator<Item = (i64, &str, &str)> {
 }
 
 /// Returns the first versions logged in a boot.
-pub(super) fn versions(trace: &Trace) -> Versions {
+pub(crate) fn versions(trace: &Trace) -> Versions {
     let mut versions = Versions::default();
     for (_, task, text) in log_lines(trace) {
         if versions.kernel.is_empty()
@@ -99,7 +99,7 @@ pub(super) fn versions(trace: &Trace) -> Versions {
 }
 
 /// Returns the updates logged during a boot.
-pub(super) fn logged_updates(trace: &Trace) -> Vec<SystemUpdate> {
+pub(crate) fn logged_updates(trace: &Trace) -> Vec<SystemUpdate> {
     let mut updates: Vec<SystemUpdate> = log_lines(trace)
         .flat_map(|(time_ns, task, text)| {
             let unix_ns = trace.clock.unix_ns(time_ns);
@@ -224,6 +224,12 @@ fn parse_command(text: &str) -> Option<SystemUpdate> {
         .then(|| update(UpdateKind::Command, command.trim(), "", ""))
 }
 
+/// Returns the change from version `was` to `is`, shown first at `unix_ns`.
+pub(crate) fn version_change(kind: UpdateKind, was: &str, is: &str, unix_ns: Option<i64>) -> Option<SystemUpdate> {
+    let has_changed = was != is && !was.is_empty() && !is.is_empty();
+    has_changed.then(|| SystemUpdate { unix_ns, ..update(kind, "", was, is) })
+}
+
 /// Returns the updates between two boots: updates logged before boot `first_after`, and versions that run in it for the
 /// first time.
 pub(super) fn between_boots(samples: &[BootSample], last_before: usize, first_after: usize) -> Vec<SystemUpdate> {
@@ -238,9 +244,7 @@ pub(super) fn between_boots(samples: &[BootSample], last_before: usize, first_af
             (UpdateKind::Kernel, &sample_before.boot.kernel, &sample_after.boot.kernel),
             (UpdateKind::ServiceManager, &sample_before.manager, &sample_after.manager),
         ] {
-            if was != is && !was.is_empty() && !is.is_empty() {
-                updates.push(SystemUpdate { unix_ns: sample_after.boot.first_unix_ns, ..update(kind, "", was, is) });
-            }
+            updates.extend(version_change(kind, was, is, sample_after.boot.first_unix_ns));
         }
     }
     updates.sort_by_key(|update| update.unix_ns);

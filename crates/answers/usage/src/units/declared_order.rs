@@ -89,6 +89,11 @@ impl<'t> UnitStarts<'t> {
         Self { trace, rows, preceding_units, predecessors, indices, ends, loaded_ns: loaded.map(|row| row.time_ns) }
     }
 
+    /// Returns the resolution of times in text logs, ns.
+    pub fn log_resolution_ns(&self) -> i64 {
+        self.trace.log_resolution_ns
+    }
+
     /// Returns whether dependencies were recorded.
     pub fn has_dependencies(&self) -> bool {
         !self.preceding_units.is_empty()

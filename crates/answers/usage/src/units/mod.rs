@@ -10,6 +10,7 @@ mod hosts;
 mod load_order;
 pub mod observed_order;
 mod unit;
+pub mod waits;
 
 use onoff_trace::{ServiceChange, ServiceTransition, SystemKind, Trace};
 

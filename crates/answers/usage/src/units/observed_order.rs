@@ -18,12 +18,6 @@ pub const SILENCE_NS: i64 = 2_000_000_000;
 /// A unit during which nothing else started for this long was waited for, whatever else finished at the same time, ns.
 const QUIET_NS: i64 = 300_000_000;
 
-/// The resolution of logs with whole seconds, ns.
-const WHOLE_SECOND_NS: i64 = 1_000_000_000;
-
-/// Minimum number of starts for recognizing times in whole seconds.
-const MIN_WHOLE_SECONDS: usize = 4;
-
 /// What released a start, and where the search continues.
 #[derive(Clone, Debug)]
 pub struct ObservedRelease {
@@ -68,15 +62,7 @@ impl<'s, 't> ObservedOrder<'s, 't> {
         let mut work_starts_ns: Vec<i64> =
             rows().filter(|(_, row)| does_work(starts.name(row))).map(|(_, row)| row.start_ns).collect();
         work_starts_ns.sort_unstable();
-        let whole_seconds = work_starts_ns.windows(2).filter(|pair| match pair {
-            [earlier, later] => later.saturating_sub(*earlier) % WHOLE_SECOND_NS == 0,
-            _ => false,
-        });
-        let whole_seconds = whole_seconds.count();
-        // A few starts have other times, such as the end of the initramfs.
-        let is_whole_seconds = whole_seconds >= MIN_WHOLE_SECONDS
-            && whole_seconds.saturating_mul(5) >= work_starts_ns.len().saturating_mul(4);
-        let resolution_ns = if is_whole_seconds { WHOLE_SECOND_NS } else { 0 };
+        let resolution_ns = starts.log_resolution_ns();
         let error_ns = starts.rows().iter().map(|row| starts.error_ns(row)).max().unwrap_or_default();
         Self {
             starts,
@@ -238,7 +224,12 @@ mod tests {
 
     /// Returns the names of what was waited for, backwards from `time_ms`, with the gaps in ms.
     fn walk(units: &[(&str, i64, i64)], time_ms: i64) -> Vec<(String, i64)> {
-        let mut trace = Trace::default();
+        walk_log(units, time_ms, 0)
+    }
+
+    /// The same for a log with this resolution.
+    fn walk_log(units: &[(&str, i64, i64)], time_ms: i64, log_resolution_ns: i64) -> Vec<(String, i64)> {
+        let mut trace = Trace { log_resolution_ns, ..Trace::default() };
         trace.system.kind = SystemKind::Linux;
         for &(name, start, end) in units {
             service(&mut trace, name, "system.slice", (start, None, None, Some(end)));
@@ -320,6 +311,7 @@ mod tests {
             ("d.service", 10_000, 12_000),
             ("e.service", 12_000, 12_000),
         ];
-        assert_eq!(names(&walk(&units, 12_000)), ["d.service", "b.service", "a.service"]);
+        let found = walk_log(&units, 12_000, 1_000 * MS);
+        assert_eq!(names(&found), ["d.service", "b.service", "a.service"]);
     }
 }

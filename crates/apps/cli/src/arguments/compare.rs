@@ -89,6 +89,8 @@ Examples:
   onoff compare --boots                 this computer's last 30 boots
   onoff compare --boots /var/log/journal --last 100
   onoff compare --boots winevt/Logs     event logs of a Windows computer
+  onoff compare --sleeps                this computer's last 100 sleeps
+  onoff compare --sleeps journal.export
 
 onoff compares medians. It reports a difference if it exceeds the spread of the baseline runs ('noise') \
 and a rank test separates the two sides ('p'). This needs at least three runs per side; five are better.
@@ -110,11 +112,17 @@ pub struct CompareArguments {
     #[arg(long, value_name = "LOGS", num_args = 0.., conflicts_with_all = ["pair", "baseline", "candidate", "transition", "study"])]
     pub boots: Option<Vec<PathBuf>>,
 
-    /// With --boots, number of boots, most recent first
-    #[arg(long, value_name = "N", default_value_t = 30, requires = "boots")]
-    pub last: usize,
+    /// Compare successive sleeps in a Linux journal or kernel log: list them, the worst first, and find when a phase became
+    /// slower or sleeps began to fail, which device explains it, and which update preceded it. Without a file, reads this
+    /// computer's journal
+    #[arg(long, value_name = "LOGS", num_args = 0.., conflicts_with_all = ["pair", "baseline", "candidate", "transition", "study", "boots"])]
+    pub sleeps: Option<Vec<PathBuf>>,
 
-    /// With --boots, root folder to read in place of /
+    /// With --boots or --sleeps, how many, most recent first [default: 30 boots, 100 sleeps]
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+
+    /// With --boots or --sleeps, root folder to read in place of /
     #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
     pub root: PathBuf,
 

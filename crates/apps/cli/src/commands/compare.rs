@@ -15,6 +15,7 @@ use onoff_report::text;
 use onoff_sections::csv;
 use onoff_sections::json;
 use onoff_sections::section;
+use onoff_sources::Purpose;
 
 use crate::arguments::compare::{CompareArguments, CompareFormat, ComparisonArguments, RunsArguments};
 use crate::failure::Failure;
@@ -37,6 +38,11 @@ impl ComparedRuns {
     }
 }
 
+/// Default number of boots of a history.
+const DEFAULT_BOOTS: usize = 30;
+/// Default number of sleeps of a history; a computer sleeps more often than it boots.
+const DEFAULT_SLEEPS: usize = 100;
+
 struct OutputOptions {
     each_run: bool,
     tables: Vec<TableSpecification>,
@@ -48,11 +54,9 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
     let CompareArguments { each_run, format, top, last, .. } = arguments;
     let is_text = format == CompareFormat::Text;
     if let Some(files) = arguments.boots {
-        if matches!(format, CompareFormat::Markdown | CompareFormat::Svg) {
-            return Err(Failure::usage("--boots supports text, json and csv only"));
-        }
-        let local_root = files.is_empty().then_some(arguments.root);
-        let recording = Recording { local_root, redact: arguments.redact, ..Recording::from_files(files) };
+        let last = last.unwrap_or(DEFAULT_BOOTS);
+        let recording = history_recording("--boots", (files, arguments.root), format)?;
+        let recording = Recording { redact: arguments.redact, ..recording };
         let invocation = Invocation::new(recording, arguments.output, move |recording, destination| {
             history(recording, last, format, destination)
         });
@@ -60,6 +64,18 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
     }
     if arguments.redact {
         return Err(Failure::usage("--redact requires --boots"));
+    }
+    if let Some(files) = arguments.sleeps {
+        let last = last.unwrap_or(DEFAULT_SLEEPS);
+        let mut recording = history_recording("--sleeps", (files, arguments.root), format)?;
+        recording.options.purpose = Purpose::Sleep;
+        let invocation = Invocation::new(recording, arguments.output, move |recording, destination| {
+            sleeps(recording, (last, top), format, destination)
+        });
+        return Ok(invocation.single_recording().text_if(is_text));
+    }
+    if last.is_some() {
+        return Err(Failure::usage("--last requires --boots or --sleeps"));
     }
     let (compared, tables) = match &arguments.study {
         Some(path) => from_study(path, arguments.runs)?,
@@ -76,6 +92,19 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
     let invocation =
         Invocation::without_recording(arguments.output, move |destination| run(&compared, output_options, destination));
     Ok(invocation.text_if(is_text).with_inputs(arguments.study).with_inputs(paths))
+}
+
+/// Returns the recording of a history: the files of `option`, or the logs of this computer.
+fn history_recording(
+    option: &str,
+    (files, root): (Vec<PathBuf>, PathBuf),
+    format: CompareFormat,
+) -> Result<Recording, Failure> {
+    if matches!(format, CompareFormat::Markdown | CompareFormat::Svg) {
+        return Err(Failure::usage(format!("{option} supports text, json and csv only")));
+    }
+    let local_root = files.is_empty().then_some(root);
+    Ok(Recording { local_root, ..Recording::from_files(files) })
 }
 
 /// Reads a study file.
@@ -232,6 +261,35 @@ fn history(
             CompareFormat::Json => json::document::write(&[session.provenance()?], &history, out)?,
             // Other formats were rejected earlier.
             _ => section::csv::write(&[text::boot_history::boots(&history, history.boots.len())], out)?,
+        }
+        Ok(())
+    })
+}
+
+/// Lists the last sleeps of a journal and compares them with each other.
+fn sleeps(
+    recording: Recording,
+    (sleep_count, top): (usize, usize),
+    format: CompareFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    let (session, history) = super::query(recording, |session| session.sleep_history(sleep_count))?;
+    let history = history?;
+    if history.sleeps.is_empty() {
+        return Err(Failure::no_data(format!(
+            "no sleep of Linux in {}",
+            match history.boots {
+                0 | 1 => "this recording".to_owned(),
+                boots => format!("the {boots} boots of this recording"),
+            }
+        )));
+    }
+    destination.write(|out| {
+        match format {
+            CompareFormat::Text => text::sleep_history::write(&history, top, out)?,
+            CompareFormat::Json => json::document::write(&[session.provenance()?], &history, out)?,
+            // Other formats were rejected earlier.
+            _ => section::csv::write(&[text::sleep_history::sleeps(&history, history.sleeps.len())], out)?,
         }
         Ok(())
     })

@@ -79,6 +79,8 @@ pub(super) struct Messages {
     too_many: u64,
     /// True if messages have dates.
     wall_clock: bool,
+    /// True if a date has a fraction of a second.
+    has_exact_dates: bool,
     /// True if messages have the time at which a log received them.
     by_receipt: bool,
     /// Number of earlier boots in logs of consoles.
@@ -133,6 +135,7 @@ impl Messages {
                 Stamp::Log(ns) => ns,
                 Stamp::Wall(ns) => {
                     self.wall_clock = true;
+                    self.has_exact_dates |= ns % 1_000_000_000 != 0;
                     ns.saturating_sub(*first_wall_ns.get_or_insert(ns)).max(0)
                 }
             };
@@ -252,6 +255,11 @@ impl Messages {
     /// True if messages have dates (`dmesg -T`).
     pub(super) fn has_dates(&self) -> bool {
         self.wall_clock
+    }
+
+    /// True if messages have dates in whole seconds.
+    pub(super) fn has_whole_seconds(&self) -> bool {
+        self.wall_clock && !self.has_exact_dates
     }
 
     /// Returns the time of a message on the axis.

@@ -481,6 +481,7 @@ impl Cycle {
 /// to resume (`Device 1-1 failed to resume async: error -13`) does not abort the sleep, which is already over.
 fn is_abort(text: &str) -> bool {
     let message = text.strip_prefix("PM: ").unwrap_or(text);
+    let message = message.strip_prefix("hibernation: ").unwrap_or(message);
     let failed_step = message.split_once(" failed to ").map_or("", |(_, step)| step);
     if RESUME_STEPS.iter().any(|step| failed_step.starts_with(step)) {
         return false;
@@ -489,10 +490,42 @@ fn is_abort(text: &str) -> bool {
         || message.starts_with("Wakeup pending, aborting")
         || message.starts_with("Freezing of tasks ")
         || message.starts_with("Image saving failed")
-        || message.starts_with("hibernation: Not enough free memory")
+        // Of a hibernation whose image cannot be created or written (`kernel/power/swap.c`, `hibernate.c`).
+        || message.starts_with("Cannot find swap device")
+        || message.starts_with("Cannot get swap writer")
+        || message.starts_with("Not enough free swap")
+        || message.starts_with("Not enough free memory")
+        || message.starts_with("Error ") && message.ends_with(" creating image")
         || message.contains(" of devices aborted after ")
         || (message.starts_with("Device ") && message.contains(" failed to "))
         || text.contains(": PM: failed to ")
+}
+
+#[cfg(test)]
+mod abort_tests {
+    use super::is_abort;
+
+    #[test]
+    fn recognizes_aborts() {
+        for text in [
+            "PM: Some devices failed to suspend, or early wake event detected",
+            "amdgpu 0000:04:00.0: PM: failed to suspend async: error -19",
+            "PM: Cannot find swap device, try swapon -a",
+            "PM: hibernation: Error -12 creating image",
+            "PM: hibernation: Not enough free memory",
+            "PM: Not enough free swap",
+        ] {
+            assert!(is_abort(text), "{text}");
+        }
+        for text in [
+            "Device 1-1 failed to resume async: error -13",
+            "PM: hibernation: Creating image:",
+            "PM: hibernation: Basic memory bitmaps created",
+            "Error -12 loading firmware",
+        ] {
+            assert!(!is_abort(text), "{text}");
+        }
+    }
 }
 
 /// Resume steps as the kernel names them in error messages (`pm_verb`).

@@ -28,6 +28,7 @@ pub mod overview;
 pub mod phases;
 pub mod prefetch;
 pub mod shutdown;
+pub mod sleep_history;
 pub mod suspend;
 pub mod time_point;
 pub mod transition;

@@ -7,6 +7,7 @@ use onoff_blame::why::WhyReport;
 use onoff_compare::Comparison;
 use onoff_compare::boot_history::BootHistory;
 use onoff_compare::gate::GateReport;
+use onoff_compare::sleep_history::SleepHistory;
 use onoff_compare::summary::Summary;
 use onoff_evidence::recording::{Provenance, RecordingSummary};
 use onoff_findings::diagnosis::Diagnosis;
@@ -75,6 +76,7 @@ documents! {
     BootList => "boots",
     BootAxis => "boot_axis",
     BootHistory => "boot_history",
+    SleepHistory => "sleep_history",
     Diagnosis => "diagnosis",
     RuleDescription => "rule",
     RuleList => "rules",

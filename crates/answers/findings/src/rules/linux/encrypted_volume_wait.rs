@@ -1,12 +1,13 @@
 //! Boots that wait for an encrypted volume to be unlocked.
 
-use super::known_waits::waits;
+use super::known_waits::{Wait, waits};
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
     /// A unit that unlocks an encrypted volume (`systemd-cryptsetup@….service`) takes 2 s or more on the critical path
-    /// to the default target. The password units (`systemd-ask-password-….service`) show whether a person was asked.
+    /// to the default target. The password units (`systemd-ask-password-….service`) show whether a person was asked;
+    /// `systemd-cryptsetup` logs when the password had been entered. The time of the person has no cost.
     ///
     /// # Why it costs time
     /// Everything on the volume, often the whole system, waits for it: for the person typing, and for the key
@@ -33,34 +34,57 @@ pub(super) fn is_encrypted_volume(unit: &str) -> bool {
     unit.starts_with("systemd-cryptsetup@")
 }
 
-fn asks_for_password(unit: &str) -> bool {
-    unit.starts_with("systemd-ask-password-") && unit.ends_with(".service")
+/// Returns when a prompt was open while the boot waited for a unit, and whether the end is the entered password.
+fn prompt(facts: &LinuxBootFacts<'_>, wait: &Wait<'_>) -> Option<(Interval, bool)> {
+    let prompt = facts.report.details.password_prompts.iter().find(|prompt| prompt.unit == wait.unit)?;
+    let interval = (prompt.start_ns.max(wait.start_ns), prompt.end_ns.min(wait.end_ns));
+    let unit_end_ns = facts.report.units.iter().find(|unit| unit.name == wait.unit).and_then(|unit| unit.end_ns);
+    (interval.0 < interval.1).then_some((interval, Some(prompt.end_ns) < unit_end_ns))
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
-    Ok(waits(facts, is_encrypted_volume, thresholds::ENCRYPTED_VOLUME_NS)?
-        .iter()
-        .map(|wait| {
-            let length = time(wait.duration_ns);
-            // The services run while a password prompt is open; the path units only watch for prompts.
-            let prompt = facts.report.units.iter().find(|unit| {
-                asks_for_password(&unit.name) && unit.start_ns <= wait.end_ns && unit.end_ns.is_none_or(|end| end >= wait.start_ns)
-            });
-            match prompt {
-                Some(unit) => wait
-                    .finding(
-                        format!("the boot waited {length} for the password of an encrypted volume ({})", wait.unit),
-                        "let the TPM or a token unlock it ('systemd-cryptenroll'), if your policy allows; for a volume the boot does \
-                         not need, set 'nofail' in /etc/crypttab",
-                    )
-                    .certainty(Certainty::Inferred)
-                    .evidence(unit.start_ns, format!("{} started and waited for a password", unit.name)),
-                None => wait.finding(
-                    format!("the boot waited {length} for an encrypted volume to be unlocked ({})", wait.unit),
-                    "no password prompt was recorded: check how long the key derivation takes on this computer ('cryptsetup \
-                     benchmark'), and whether the device appeared late",
-                ),
-            }
-        })
-        .collect())
+    let mut findings = Vec::new();
+    for wait in waits(facts, is_encrypted_volume, thresholds::ENCRYPTED_VOLUME_NS)? {
+        let Some(((asked_ns, entered_ns), is_end_known)) = prompt(facts, &wait) else {
+            findings.push(wait.finding(
+                format!("the boot waited {} for an encrypted volume to be unlocked ({})", time(wait.duration_ns), wait.unit),
+                "no password prompt was recorded: check how long the key derivation takes on this computer ('cryptsetup \
+                 benchmark'), and whether the device appeared late",
+            ));
+            continue;
+        };
+        let person_ns = entered_ns.saturating_sub(asked_ns);
+        let unlocking_ns = wait.end_ns.saturating_sub(entered_ns);
+        let finding = RuleFinding::new(
+            FindingSubject::new(FindingSubjectKind::Service, wait.unit),
+            format!(
+                "the boot waited {} for a person to type the password of an encrypted volume ({}){}",
+                time(person_ns),
+                wait.unit,
+                if is_end_known { "" } else { ", at most" }
+            ),
+        )
+        .cost(Cost::UNKNOWN)
+        .measured(person_ns)
+        .certainty(Certainty::Inferred)
+        .evidence(asked_ns, "the password prompt opened")
+        .evidence(
+            entered_ns,
+            if is_end_known { "the password had been entered" } else { "the volume was unlocked" },
+        )
+        .advice(
+            "the computer did not work meanwhile: let the TPM or a token unlock the volume ('systemd-cryptenroll'), if your policy \
+             allows; for a volume the boot does not need, set 'nofail' in /etc/crypttab",
+        );
+        findings.push(finding);
+        if is_end_known && unlocking_ns >= thresholds::ENCRYPTED_VOLUME_NS {
+            let rest = Wait { start_ns: entered_ns, duration_ns: unlocking_ns, ..wait };
+            findings.push(rest.finding(
+                format!("unlocking an encrypted volume took {} after the password had been entered ({})", time(unlocking_ns), rest.unit),
+                "check how long the key derivation takes on this computer ('cryptsetup benchmark'); redo it here ('cryptsetup \
+                 luksChangeKey --iter-time') if the volume was created on a faster one",
+            ));
+        }
+    }
+    Ok(findings)
 }

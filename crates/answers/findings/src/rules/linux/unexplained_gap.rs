@@ -1,9 +1,9 @@
 //! Gaps of a boot that no unit and no driver explains.
 
-use onoff_trace::{Activity, ActivityKind};
+use onoff_trace::{Activity, ActivityKind, ServiceOutcome};
 use onoff_transitions::PhaseName;
-use onoff_transitions::linux::boot::UnitPathStep;
-use onoff_usage::units::WaitKind;
+use onoff_transitions::linux::boot::{LinuxBootReport, UnitPathStep};
+use onoff_usage::units::{Unit, WaitKind};
 
 use super::initrd_unpack_slow;
 use crate::rules::prelude::*;
@@ -38,9 +38,8 @@ rule! {
 /// Maximum number of gaps to report, longest first.
 const MAX_GAPS: usize = 5;
 
-/// Minimum length of a gap, ns: logs of whole seconds have gaps of 1 s everywhere.
+/// Minimum length of a gap beyond the resolution of the log, ns: logs of whole seconds have gaps of 1 s everywhere.
 const MIN_GAP_NS: i64 = onoff_evidence::significance::NOTICEABLE_NS;
-const MIN_WHOLE_SECONDS_GAP_NS: i64 = 2 * onoff_evidence::significance::NOTICEABLE_NS;
 
 /// Maximum length of the name of a driver or device at the beginning of a line.
 const MAX_OWNER_LEN: usize = 40;
@@ -64,8 +63,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
 }
 
 fn min_gap_ns(facts: &LinuxBootFacts<'_>) -> i64 {
-    let is_whole_seconds = facts.trace.losses.iter().any(|loss| loss.counter == "journal_times_whole_seconds");
-    facts.report.min_cause_ns().max(if is_whole_seconds { MIN_WHOLE_SECONDS_GAP_NS } else { MIN_GAP_NS })
+    facts.report.min_cause_ns().max(MIN_GAP_NS.saturating_add(facts.trace.log_resolution_ns))
 }
 
 /// Returns the gaps between the units on the critical path, with their lengths.
@@ -81,6 +79,7 @@ fn path_gaps(facts: &LinuxBootFacts<'_>) -> Vec<(i64, RuleFinding)> {
             let gap = (step.start_ns.saturating_sub(step.released_by.gap_ns), step.start_ns);
             step.released_by.kind != WaitKind::Manager || longest_gap_ns(facts, gap) >= min_ns
         })
+        .filter(|step| timed_out_device(facts.report, step).is_none())
         .map(|step| {
             let gap_ns = step.released_by.gap_ns;
             let start_ns = step.start_ns.saturating_sub(gap_ns);
@@ -89,7 +88,7 @@ fn path_gaps(facts: &LinuxBootFacts<'_>) -> Vec<(i64, RuleFinding)> {
                 unit => format!("{unit} had finished"),
             };
             let title = format!(
-                "nothing on the path was starting for {} between {before} and {} started",
+                "nothing on the path was starting for {}, after {before} and before {} started",
                 time(gap_ns),
                 step.unit
             );
@@ -105,6 +104,20 @@ fn path_gaps(facts: &LinuxBootFacts<'_>) -> Vec<(i64, RuleFinding)> {
             (gap_ns, finding.advice(path_advice(step)))
         })
         .collect()
+}
+
+/// Returns the device that the gap before a step waited for in vain, and the interval. The service manager logs when it
+/// gives up, but not when it starts to wait for a device.
+pub(super) fn timed_out_device<'r>(report: &'r LinuxBootReport, step: &UnitPathStep) -> Option<(&'r Unit, Interval)> {
+    let gap_start_ns = step.start_ns.saturating_sub(step.released_by.gap_ns);
+    let is_timed_out = |unit: &&Unit| {
+        unit.outcome == ServiceOutcome::Failed && unit.result != "dependency" && unit.name.ends_with(".device")
+    };
+    let in_gap = report.units.iter().filter(is_timed_out).filter_map(|unit| {
+        let end_ns = unit.end_ns?.min(step.start_ns);
+        (unit.start_ns >= gap_start_ns && end_ns > gap_start_ns).then_some((unit, (gap_start_ns, end_ns)))
+    });
+    in_gap.max_by_key(|(_, (_, end_ns))| *end_ns)
 }
 
 fn path_advice(step: &UnitPathStep) -> String {
@@ -125,6 +138,8 @@ fn log_gaps(facts: &LinuxBootFacts<'_>, path_gaps: &[(i64, RuleFinding)]) -> Vec
         let start_ns = finding.evidence.first()?.time_ns?;
         Some((start_ns, start_ns.saturating_add(*gap_ns)))
     }));
+    let steps = report.details.critical_path.steps.iter();
+    explained.extend(steps.filter_map(|step| timed_out_device(report, step).map(|(_, interval)| interval)));
     explained.extend(report.details.devices.iter().filter_map(|device| Some((device.start_ns, device.end_ns?))));
     explained.extend(initrd_unpack_slow::unpacking(facts).map(|(begin, end)| (begin.time_ns, end.time_ns)));
     let min_ns = min_gap_ns(facts);

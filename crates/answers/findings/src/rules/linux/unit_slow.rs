@@ -60,7 +60,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         let mut starts = facts.report.units.iter().filter(|unit| unit.name == name && unit.automatic);
         starts.any(|unit| unit.outcome == ServiceOutcome::Failed)
     };
-    if path.steps.is_empty() {
+    if path.steps.is_empty() || !facts.report.details.untimed_units.is_empty() {
         return without_path(facts, has_failed);
     }
     let by_times = !path.has_declared_order();

@@ -2,6 +2,7 @@
 
 use onoff_trace::ServiceOutcome;
 
+use super::unexplained_gap;
 use crate::rules::prelude::*;
 
 rule! {
@@ -32,38 +33,60 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         return Err(missing_input("unit start and end times"));
     }
     let is_path_known = !facts.report.details.critical_path.steps.is_empty();
-    Ok(facts
-        .report
-        .units
-        .iter()
-        .filter(|unit| unit.outcome == ServiceOutcome::Failed && unit.automatic)
-        .filter_map(|unit| {
-            let (end, length) = unit.end_ns.zip(unit.duration_ns)?;
-            if length < facts.report.min_cause_ns() {
-                return None;
-            }
-            let result_suffix = match unit.result.as_str() {
-                "" => String::new(),
-                result => format!(" ({result})"),
-            };
-            // What ran beside a known path cost nothing.
-            let (cost, parallel_suffix) = match (unit.on_path, is_path_known) {
-                (true, _) => (Cost::on_path(length), ""),
-                (false, false) => (Cost::at_most(length), ""),
-                (false, true) => (Cost::UNKNOWN, "; the boot did not wait for it"),
-            };
-            Some(
-                RuleFinding::new(
-                    FindingSubject::new(FindingSubjectKind::Service, unit.name.clone()).with_pid(unit.pid),
-                    format!("{} failed to start after {}{result_suffix}{parallel_suffix}", unit.name, time(length)),
+    let mut findings = missing_devices(facts);
+    findings.extend(
+        facts.report.units.iter().filter(|unit| unit.outcome == ServiceOutcome::Failed && unit.automatic).filter_map(
+            |unit| {
+                let (end, length) = unit.end_ns.zip(unit.duration_ns)?;
+                if length < facts.report.min_cause_ns() {
+                    return None;
+                }
+                let result_suffix = match unit.result.as_str() {
+                    "" => String::new(),
+                    result => format!(" ({result})"),
+                };
+                // What ran beside a known path cost nothing.
+                let (cost, parallel_suffix) = match (unit.on_path, is_path_known) {
+                    (true, _) => (Cost::on_path(length), ""),
+                    (false, false) => (Cost::at_most(length), ""),
+                    (false, true) => (Cost::UNKNOWN, "; the boot did not wait for it"),
+                };
+                Some(
+                    RuleFinding::new(
+                        FindingSubject::new(FindingSubjectKind::Service, unit.name.clone()).with_pid(unit.pid),
+                        format!("{} failed to start after {}{result_suffix}{parallel_suffix}", unit.name, time(length)),
+                    )
+                    .cost(cost)
+                    .evidence(unit.start_ns, format!("{} started", unit.name))
+                    .evidence(end, format!("it failed{result_suffix}"))
+                    .advice(advice(&unit.name)),
                 )
-                .cost(cost)
-                .evidence(unit.start_ns, format!("{} started", unit.name))
-                .evidence(end, format!("it failed{result_suffix}"))
-                .advice(advice(&unit.name)),
+            },
+        ),
+    );
+    Ok(findings)
+}
+
+/// Returns the devices that gaps before units on the path waited for in vain.
+fn missing_devices(facts: &LinuxBootFacts<'_>) -> Vec<RuleFinding> {
+    let path = &facts.report.details.critical_path;
+    let missing = path.steps.iter().filter_map(|step| {
+        let (unit, (start_ns, end_ns)) = unexplained_gap::timed_out_device(facts.report, step)?;
+        let waited_ns = end_ns.saturating_sub(start_ns);
+        (waited_ns >= facts.report.min_cause_ns()).then(|| {
+            RuleFinding::new(
+                FindingSubject::new(FindingSubjectKind::Device, unit.name.clone()),
+                format!("the boot waited {} for {}, which did not appear (timeout)", time(waited_ns), unit.name),
             )
+            .cost(Cost::on_path(waited_ns))
+            .certainty(Certainty::Inferred)
+            .evidence(start_ns, "nothing on the path was starting from here")
+            .evidence(end_ns, format!("the service manager gave up waiting for {}", unit.name))
+            .evidence(step.start_ns, format!("{} started", step.unit))
+            .advice(advice(&unit.name))
         })
-        .collect())
+    });
+    missing.collect()
 }
 
 fn advice(unit: &str) -> String {

@@ -87,6 +87,7 @@ fn finding(path: &str, mut kept: KeptAwake<'_>) -> RuleFinding {
     };
     let mut finding = RuleFinding::new(FindingSubject::new(kind, name), title)
         .certainty(Certainty::Inferred)
+        .measured(kept.total_ns)
         .advice(advice + "; 'powercfg /requests' shows what is active now");
     for (absence, cause) in kept.intervals.iter().take(MAX_INTERVALS) {
         let end = match absence.outcome {

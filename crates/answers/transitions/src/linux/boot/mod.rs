@@ -35,6 +35,7 @@ use onoff_usage::devices;
 use onoff_usage::idle::{self, Settling};
 use onoff_usage::processes;
 use onoff_usage::units::declared_order::{UnitStarts, first_milestone};
+use onoff_usage::units::waits::{password_prompts, untimed_units};
 use onoff_usage::units::{Unit, units};
 use phases::BootBoundaries;
 
@@ -117,7 +118,11 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     .axis(trace, (options.firmware.as_ref(), options.capture.as_deref()), (0, &intervals, settled_ns));
     let missing_evidence = missing_evidence::missing_evidence(trace, &boundaries, &starts, &post_boot);
     let outcome = outcome::outcome(trace, &units, (target.as_ref(), boundaries.user_space.time_ns), &still_starting);
+    let is_on_path = |unit: &str| critical_path.steps.iter().any(|step| step.unit == unit);
+    let password_prompts = password_prompts(trace, is_on_path);
     let details = LinuxBoot {
+        password_prompts,
+        untimed_units: untimed_units(trace),
         startup_ns,
         outcome,
         initial_file_system: boundaries

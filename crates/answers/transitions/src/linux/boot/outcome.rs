@@ -204,25 +204,39 @@ fn no_login(trace: &Trace, units: &[Unit], rows: &dyn Fn(&str) -> Vec<Milestone>
             deferred_probes: Vec::new(),
         });
     }
-    DISPLAY_MANAGERS.into_iter().find_map(|name| {
+    let display_manager = DISPLAY_MANAGERS.into_iter().find_map(|name| {
         let starts: Vec<&Unit> = units.iter().filter(|unit| unit.name == name && unit.automatic).collect();
-        let last = starts.last().filter(|unit| unit.outcome == ServiceOutcome::Failed)?;
-        Some(LinuxBootOutcome {
-            kind: LinuxBootOutcomeKind::NoLogin,
-            subject: name.to_owned(),
-            time_ns: last.end_ns,
-            evidence: starts
-                .iter()
-                .rev()
-                .take(MAX_EVIDENCE)
-                .rev()
-                .map(|unit| OutcomeEvidence {
-                    time_ns: Some(unit.end_ns.unwrap_or(unit.start_ns)),
-                    text: failure(unit),
-                })
-                .collect(),
-            deferred_probes: Vec::new(),
-        })
+        (starts.last()?.outcome == ServiceOutcome::Failed).then(|| failed_login(&starts))?
+    });
+    display_manager.or_else(|| no_terminal_login(units))
+}
+
+/// Returns the outcome if each unit that asks for a login on a terminal failed, and nothing shows a login screen.
+fn no_terminal_login(units: &[Unit]) -> Option<LinuxBootOutcome> {
+    const TERMINAL_UNITS: [&str; 4] = ["getty@", "serial-getty@", "console-getty.", "container-getty@"];
+    let mut last: Vec<&Unit> = Vec::new();
+    for unit in units.iter().filter(|unit| TERMINAL_UNITS.iter().any(|prefix| unit.name.starts_with(prefix))) {
+        last.retain(|earlier| earlier.name != unit.name);
+        last.push(unit);
+    }
+    let has_screen = units.iter().any(|unit| DISPLAY_MANAGERS.contains(&unit.name.as_str()));
+    let have_all_failed = !has_screen && last.iter().all(|unit| unit.outcome == ServiceOutcome::Failed);
+    if have_all_failed { failed_login(&last) } else { None }
+}
+
+/// Returns the outcome of a boot in which these starts of units for a login failed.
+fn failed_login(starts: &[&Unit]) -> Option<LinuxBootOutcome> {
+    let last = starts.last()?;
+    let latest = starts.iter().rev().take(MAX_EVIDENCE).rev();
+    let evidence = latest
+        .map(|unit| OutcomeEvidence { time_ns: Some(unit.end_ns.unwrap_or(unit.start_ns)), text: failure(unit) })
+        .collect();
+    Some(LinuxBootOutcome {
+        kind: LinuxBootOutcomeKind::NoLogin,
+        subject: last.name.clone(),
+        time_ns: last.end_ns,
+        evidence,
+        deferred_probes: Vec::new(),
     })
 }
 

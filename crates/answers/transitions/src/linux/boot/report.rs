@@ -14,6 +14,7 @@ pub use onoff_firmware_times::bring_up::{BringUpClock, BringUpStage};
 use onoff_usage::cpu::ProcessCpu;
 use onoff_usage::devices::{Device, DeviceTotal};
 use onoff_usage::processes::{ProcessLifetime, ProcessSummary};
+pub use onoff_usage::units::waits::{PasswordPrompt, UntimedUnit};
 use onoff_usage::units::{StillStarting, UnitWait};
 
 /// The default target of the boot.
@@ -247,6 +248,11 @@ pub struct LinuxBoot {
     pub last_unit: String,
     /// Units that were still starting when the recording ended, longest first, if the boot hung or was cut off.
     pub still_starting: Vec<StillStarting>,
+    /// Units with durations but without start times, longest first, if nothing else shows when units started.
+    pub untimed_units: Vec<UntimedUnit>,
+    /// Waits for a person to type the password of an encrypted volume, ordered by start. Durations include them, as in
+    /// `systemd-analyze time`.
+    pub password_prompts: Vec<PasswordPrompt>,
     /// Names of the losses that can affect units.
     pub losses_affecting_units: Vec<String>,
     /// Initcalls, modules and probes, longest first.

@@ -58,6 +58,8 @@ pub(super) fn halves(
     let last_suspend_phase = phases
         .iter()
         .filter(|phase| precedes_sleep(phase) && has_device_phase(SuspendStage::Suspend))
+        // A phase that failed has no end in the log; it may seem to last until the next sleep.
+        .filter(|phase| !aborted || phase.end_ns <= cycle.transition.end_ns)
         .filter_map(|phase| Some((phase.end_ns?, phase.ends.event.as_str())))
         .max();
     let first_resume_phase = phases

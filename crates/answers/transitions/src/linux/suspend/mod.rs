@@ -217,9 +217,10 @@ impl<'t> Source<'t> {
         let tasks = tasks::frozen(trace, &self.images, &self.task_names, &phases, cycle.until_ns);
         let outcome = match (&machine, end_ns) {
             (_, None) => SleepOutcome::Unfinished,
-            (Some(_), Some(_)) => SleepOutcome::Slept,
-            (None, Some(_)) if aborted => SleepOutcome::Aborted,
-            (None, Some(_)) => SleepOutcome::Unknown,
+            // A hibernation that fails while it writes the image had stopped the machine for the snapshot.
+            (Some(_), Some(_)) if variant != Variant::Hibernate || !aborted => SleepOutcome::Slept,
+            (_, Some(_)) if aborted => SleepOutcome::Aborted,
+            (_, Some(_)) => SleepOutcome::Unknown,
         };
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
         let readings = low_power::Readings::new(trace, &self.readings, cycle);
@@ -384,7 +385,11 @@ fn missing_evidence(trace: &Trace, sleeps: &[LinuxSleep]) -> MissingEvidence {
 
 fn describe_recording(trace: &Trace) -> String {
     use crate::{TransitionKind, contents};
-    contents::describe_instead(trace, TransitionKind::Suspend).found
+    let found = contents::describe_instead(trace, TransitionKind::Suspend).found;
+    match trace.boots.len() {
+        0 | 1 => found,
+        boots => format!("{found}; 'onoff compare --sleeps' lists the sleeps of all {boots} boots"),
+    }
 }
 
 /// Returns a boundary at `time_and_event`. `None` means that `rule` did not match.

@@ -33,7 +33,7 @@ pub fn write(history: &BootHistory, top: usize, out: &mut dyn Write) -> io::Resu
 }
 
 /// Formats the date of a time, e.g. `2026-05-12`.
-fn day(unix_ns: Option<i64>) -> Option<String> {
+pub(super) fn day(unix_ns: Option<i64>) -> Option<String> {
     let text = CivilTime::from_unix_ns(unix_ns?).to_string();
     Some(text.split('T').next().unwrap_or_default().to_owned())
 }
@@ -90,16 +90,16 @@ fn headline(history: &BootHistory) -> String {
 
 /// Minimum number of boots needed to detect a change. With 5 boots on each side, 1 of the 252 possible splits looks
 /// as clear by chance.
-const MIN_BOOTS: usize = 12;
+pub(super) const MIN_BOOTS: usize = 12;
 
-fn phase_phrase(phase: &str) -> String {
+pub(super) fn phase_phrase(phase: &str) -> String {
     match PhaseName::parse(phase) {
         Some(name) => name.display_name(),
         None => "the boot".to_owned(),
     }
 }
 
-fn more_or_less(ns: i64) -> String {
+pub(super) fn more_or_less(ns: i64) -> String {
     let word = if ns < 0 { "less" } else { "more" };
     format!("{} {word}", duration(ns.saturating_abs()))
 }
@@ -124,7 +124,7 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
         change.p_value,
         history.permutations
     )];
-    lines.extend(change.units.iter().map(|unit| unit_line(unit, change)));
+    lines.extend(change.units.iter().map(|unit| subject_line(unit, &change.phase)));
     if !change.units.iter().any(|unit| unit.explains) {
         lines.push(format!(
             "No single unit explains the change; use 'onoff compare' on boot {} and boot {}.",
@@ -138,44 +138,48 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
     Ok(())
 }
 
-fn unit_line(unit: &ChangedUnit, change: &BootChange) -> String {
+/// Describes the change of a unit, driver or device beside the change of a part.
+pub(super) fn subject_line(unit: &ChangedUnit, phase: &str) -> String {
     let change_text = match (unit.before_ns, unit.after_ns) {
         (0, is) => format!("{} is new and takes {}", unit.name, duration(is)),
         (was, 0) => format!("{} is gone and took {}", unit.name, duration(was)),
         (was, is) => format!("{} takes {} instead of {}", unit.name, duration(is), duration(was)),
     };
+    let remaining = duration(unit.remaining_ns.saturating_abs());
     match unit.explains {
         true => format!(
-            "{change_text}, which explains the change. The rest of {} changed by {}.",
-            phase_phrase(&change.phase),
-            duration(unit.remaining_ns.saturating_abs())
+            "{change_text}, which explains the change. The rest of {} changed by {remaining}.",
+            phase_phrase(phase)
         ),
-        false => {
-            format!("{change_text}; {} of the change remains without it.", duration(unit.remaining_ns.saturating_abs()))
-        }
+        false => format!("{change_text}; {remaining} of the change remains without it."),
     }
 }
 
 /// Lists the updates before a change, running versions first.
 fn update_lines(change: &BootChange, history: &BootHistory) -> Vec<String> {
+    if history.system != SystemKind::Windows {
+        return linux_update_lines(&change.updates, change.omitted_updates);
+    }
+    let builds = change.updates.iter().filter(|update| update.kind == UpdateKind::Kernel);
+    let mut lines: Vec<String> =
+        builds.map(|update| format!("Changed in between: Windows build {} → {}", update.was, update.is)).collect();
+    lines.extend(logged_changes::lines(change));
+    lines
+}
+
+/// Lists the updates of a Linux computer before a change, running versions first.
+pub(super) fn linux_update_lines(updates: &[SystemUpdate], omitted_updates: u64) -> Vec<String> {
     let mut lines = Vec::new();
-    let version = |update: &SystemUpdate, prefix: &str| format!("{prefix} {} → {}", update.was, update.is);
-    for update in &change.updates {
+    let version =
+        |update: &SystemUpdate, name: &str| format!("Changed in between: {name} {} → {}", update.was, update.is);
+    for update in updates {
         match update.kind {
-            UpdateKind::Kernel if history.system == SystemKind::Windows => {
-                lines.push(version(update, "Changed in between: Windows build"));
-            }
-            UpdateKind::Kernel => lines.push(version(update, "Changed in between: kernel")),
-            UpdateKind::ServiceManager => lines.push(version(update, "Changed in between: systemd")),
+            UpdateKind::Kernel => lines.push(version(update, "kernel")),
+            UpdateKind::ServiceManager => lines.push(version(update, "systemd")),
             _ => {}
         }
     }
-    if history.system == SystemKind::Windows {
-        lines.extend(logged_changes::lines(change));
-        return lines;
-    }
-    let packages: Vec<String> = change
-        .updates
+    let packages: Vec<String> = updates
         .iter()
         .filter(|update| update.kind == UpdateKind::Package)
         .map(|update| match (update.was.as_str(), update.is.as_str()) {
@@ -186,12 +190,12 @@ fn update_lines(change: &BootChange, history: &BootHistory) -> Vec<String> {
         })
         .collect();
     if !packages.is_empty() {
-        let unnamed = (packages.len().saturating_sub(MAX_UPDATES_NAMED) as u64).saturating_add(change.omitted_updates);
+        let unnamed = (packages.len().saturating_sub(MAX_UPDATES_NAMED) as u64).saturating_add(omitted_updates);
         let names = packages.iter().take(MAX_UPDATES_NAMED).cloned().collect::<Vec<_>>().join(", ");
         let suffix = if unnamed > 0 { format!(", and {unnamed} more") } else { String::new() };
         lines.push(format!("Packages changed in between: {names}{suffix}."));
     }
-    for update in &change.updates {
+    for update in updates {
         let date = day(update.unix_ns).map_or_else(String::new, |day| format!(" on {day}"));
         match update.kind {
             UpdateKind::Command => lines.push(format!("Command run in between{date}: {}.", update.name)),
@@ -200,7 +204,7 @@ fn update_lines(change: &BootChange, history: &BootHistory) -> Vec<String> {
         }
     }
     if lines.is_empty() {
-        lines.push("The journal has no update between the two boots; check the log of the package manager.".to_owned());
+        lines.push("The journal has no update in between; check the log of the package manager.".to_owned());
     }
     lines.truncate(MAX_UPDATES_NAMED);
     lines

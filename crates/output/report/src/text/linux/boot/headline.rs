@@ -4,6 +4,7 @@ use onoff_transitions::PhaseName;
 use std::io::{self, Write};
 
 use onoff_evidence::Certainty;
+use onoff_evidence::interval::covered_ns;
 use onoff_evidence::recording::RecordingSummary;
 use onoff_transitions::linux::boot::{LinuxBootReport, UnitPathStep};
 use onoff_usage::units::Unit;
@@ -34,6 +35,9 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
             writeln!(out, "{}", styled(WORST, sentence))?;
         }
     }
+    if let Some(sentence) = password_wait(report) {
+        writeln!(out, "{sentence}")?;
+    }
     if let Some(note) = boot_list::machine_note(&report.details.boots) {
         writeln!(out, "{note}")?;
     }
@@ -43,6 +47,19 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
         writeln!(out, "{QUIET}{machine_line}{QUIET:#}")?;
     }
     Ok(())
+}
+
+/// Says how long the boot waited for a person.
+fn password_wait(report: &LinuxBootReport) -> Option<String> {
+    let prompts: Vec<_> = report.details.password_prompts.iter().filter(|prompt| prompt.on_path).collect();
+    let waited_ns =
+        covered_ns(prompts.iter().map(|prompt| (prompt.start_ns, prompt.end_ns)).collect(), (i64::MIN, i64::MAX));
+    let first = prompts.first()?;
+    Some(format!(
+        "It waited {} for a person to type the password of an encrypted volume ({}).",
+        duration(waited_ns),
+        printable(&first.unit)
+    ))
 }
 
 fn answer(report: &LinuxBootReport) -> String {

@@ -73,10 +73,7 @@ fn parts(report: &LinuxShutdownReport) -> Option<String> {
                 None => format!("at least {}", duration(phase.recorded_ns)),
             };
             let name = match phase.name {
-                PhaseName::StopUnits => {
-                    let stops = report.units.iter().filter(|unit| unit.duration_ns != Some(0));
-                    format!("stopping {}", counted(stops.count() as u64, "unit"))
-                }
+                PhaseName::StopUnits => format!("stopping {}", counted(report.units.len() as u64, "unit")),
                 name => format!("in {}", words(name)),
             };
             format!("{length} {name}")

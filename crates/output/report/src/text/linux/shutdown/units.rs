@@ -27,8 +27,13 @@ pub(super) fn units(report: &LinuxShutdownReport, top: usize) -> Option<Section<
     let mut units: Vec<(i64, &Unit)> =
         (1..).zip(&report.units).filter(|(_, unit)| unit.duration_ns != Some(0)).collect();
     units.sort_by_key(|(_, unit)| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
+    let stopped = counted(report.units.len() as u64, "unit");
+    let note = match report.units.len().saturating_sub(units.len()) {
+        0 => format!("{stopped} stopped; longest first"),
+        at_once => format!("{stopped} stopped, {at_once} of them at once; longest first"),
+    };
     let section = Section::builder("units", "Units", units)
-        .note(format!("{} stopped; longest first", counted(report.units.len() as u64, "unit")))
+        .note(note)
         .top(top)
         .name("name", "unit", 48, |row| Value::text(&row.1.name))
         .id("order", "no", |row| Value::Id(row.0).styled(QUIET))

@@ -44,7 +44,12 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
 
 /// Returns the kind of sleep in words.
 pub(super) fn kind(sleep: &LinuxSleep) -> &'static str {
-    match sleep.variant {
+    variant_name(sleep.variant)
+}
+
+/// Returns a kind of sleep in words.
+pub(crate) fn variant_name(variant: Variant) -> &'static str {
+    match variant {
         Variant::SuspendToIdle => "Suspend to idle (s2idle)",
         Variant::Standby => "Standby (S1)",
         Variant::Sleep => "Suspend to memory (S3)",

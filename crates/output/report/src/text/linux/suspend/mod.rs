@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use anstyle::Style;
+pub(crate) use headline::variant_name;
 
 use onoff_transitions::linux::suspend::{LinuxSleep, LinuxSuspend, SleepOutcome};
 

@@ -2,18 +2,21 @@
 
 use onoff_trace::Duration;
 
-pub(crate) const fn time(ns: i64) -> Duration {
+#[must_use]
+pub const fn time(ns: i64) -> Duration {
     Duration::from_ns(ns)
 }
 
 /// Formats a count with its noun: `3 services`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+#[must_use]
+pub fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }
 
 /// Formats a number of bytes: `1.50 MiB`.
-pub(crate) fn size(bytes: u64) -> String {
+#[must_use]
+pub fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.into_iter().find(|&(unit, _)| bytes >= unit) {
         Some((unit, name)) => format!("{:.2} {name}", bytes as f64 / unit as f64),
@@ -22,20 +25,23 @@ pub(crate) fn size(bytes: u64) -> String {
 }
 
 /// Joins the first `max` names, followed by the number of remaining ones.
-pub(crate) fn listed(names: &[&str], max: usize) -> String {
+#[must_use]
+pub fn listed(names: &[&str], max: usize) -> String {
     let shown: Vec<&str> = names.iter().take(max).copied().collect();
-    match names.len() - shown.len() {
+    match names.len().saturating_sub(shown.len()) {
         0 => shown.join(", "),
         remaining => format!("{} and {remaining} more", shown.join(", ")),
     }
 }
 
-pub(crate) fn file_name(path: &str) -> &str {
+#[must_use]
+pub fn file_name(path: &str) -> &str {
     path.rsplit(['\\', '/']).next().unwrap_or(path)
 }
 
 /// Returns the path without its last component.
-pub(crate) fn folder(path: &str) -> &str {
+#[must_use]
+pub fn folder(path: &str) -> &str {
     path.rfind(['\\', '/']).and_then(|position| path.get(..position)).unwrap_or_default()
 }
 
