@@ -115,7 +115,7 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
     if run.measures.len() > MAX_MEASURES || run.exclusions.len() > 16 {
         return Err("too many measures".to_owned());
     }
-    let mut texts = vec![&run.name, &run.kind];
+    let mut texts = vec![&run.name, &run.kind, &run.outcome];
     texts.extend(run.exclusions.iter().map(|exclusion| &exclusion.text));
     texts.extend(
         run.machine.iter().flat_map(|machine| [&machine.computer, &machine.model, &machine.system, &machine.processor]),
@@ -194,6 +194,7 @@ mod tests {
             recording: None,
             user_input_ns: 0,
             settings: String::new(),
+            outcome: String::new(),
             measures: vec![measure("boot.total", Category::Total), measure("boot.service.a.b", Category::Service)],
         };
         Baseline::new(RunSubject::Boot, vec![run])

@@ -268,6 +268,9 @@ pub struct Run {
     /// Settings that affect a network boot: IP version, window and block size; otherwise empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
+    /// How a network boot ended; otherwise empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub outcome: String,
     /// Measures.
     pub measures: Vec<Measure>,
 }
@@ -290,6 +293,7 @@ impl Run {
             recording: None,
             user_input_ns: 0,
             settings: String::new(),
+            outcome: String::new(),
             measures: Vec::new(),
         }
     }

@@ -29,6 +29,7 @@ fn run(measures: Vec<Measure>) -> Run {
         recording: None,
         user_input_ns: 0,
         settings: String::new(),
+        outcome: String::new(),
         measures,
     }
 }

@@ -200,7 +200,8 @@ fn report(total: Shares, measures: &Measures, idle_ns: i64, share: NetworkShare)
     }
     let of_network = match share.measured_ns {
         Some(round_trip_ns) if measures.round_trips > 0 => {
-            format!("{} round trips of {}, measured by ARP, ICMP or TCP", measures.round_trips, time(round_trip_ns))
+            let source = if share.by_two_captures { "the two captures" } else { "ARP, ICMP or TCP" };
+            format!("{} round trips of {}, measured by {source}", measures.round_trips, time(round_trip_ns))
         }
         _ => "blocks on the wire; the round trip was not measured and is part of the turns".to_owned(),
     };

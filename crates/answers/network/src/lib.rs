@@ -15,6 +15,7 @@ mod round_trip;
 pub mod stages;
 mod transfers;
 
+use std::fmt;
 use std::net::IpAddr;
 
 use onoff_netboot::connection::Connection;
@@ -29,8 +30,8 @@ use http::Download;
 use link::LinkIndex;
 use onoff_evidence::rule::Rule;
 use outcome::Successor;
-use report::{CaptureFileSummary, CaptureSummary, FileRole, FileTransfer, NetbootReport, NetworkBoot};
-use round_trip::ShortestResponses;
+use report::{CaptureFileSummary, CaptureSide, CaptureSummary, FileRole, FileTransfer, NetbootReport, NetworkBoot};
+use round_trip::{NetworkShare, ShortestResponses};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetbootOptions {
@@ -55,12 +56,23 @@ pub enum ClientFilter {
     Address(IpAddr),
 }
 
+impl fmt::Display for ClientFilter {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Station(mac) => mac.fmt(formatter),
+            Self::Address(address) => address.fmt(formatter),
+        }
+    }
+}
+
 /// The capture has no matching network boot.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "no network boot found: {frames} frames with {dhcp_messages} DHCP messages and {transfers} TFTP transfers{others}"
+    "no network boot{client} in this network capture: {frames} frames with {dhcp_messages} DHCP messages and {transfers} TFTP transfers{others}"
 )]
 pub struct NoNetboot {
+    /// The selected client, as a phrase that continues the message; empty if none was selected.
+    pub client: String,
     pub frames: u64,
     pub dhcp_messages: usize,
     pub transfers: usize,
@@ -98,22 +110,18 @@ pub fn analyze(capture: &Capture, options: &NetbootOptions) -> Result<NetbootRep
         }
     }
     if boots.is_empty() {
-        let names: Vec<String> = others.iter().map(|boot| name(&boot.client)).collect();
         return Err(NoNetboot {
+            client: options.client.map_or_else(String::new, |filter| format!(" of {filter}")),
             frames: capture.frames,
             dhcp_messages: capture.dhcp.len(),
             transfers: capture.transfers.len(),
-            others: if names.is_empty() {
-                String::new()
-            } else {
-                format!("; other clients that booted: {}", names.join(", "))
-            } + &uploads(capture)
-                + &device_note(devices),
+            others: other_clients(&others) + &uploads(capture) + &device_note(devices),
         });
     }
     boots.sort_by_key(|boot| boot.start_ns);
     Ok(NetbootReport {
         capture: summary(capture),
+        path: capture.path.clone(),
         link_bits_per_s: options.link_bits_per_s,
         boots,
         losses: capture.losses.clone(),
@@ -138,11 +146,32 @@ fn device_note(devices: usize) -> String {
     }
 }
 
+/// Lists the clients that booted as a phrase that continues a sentence; empty if there are none.
+fn other_clients(boots: &[NetworkBoot]) -> String {
+    const MAX_LISTED: usize = 10;
+    let mut names: Vec<String> = Vec::new();
+    for boot in boots {
+        let name = name(&boot.client);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let unlisted = names.len().saturating_sub(MAX_LISTED);
+    names.truncate(MAX_LISTED);
+    let more = if unlisted > 0 { format!(" and {unlisted} more") } else { String::new() };
+    match names.as_slice() {
+        [] => String::new(),
+        [single] => format!("; the client that booted is {single}"),
+        names => format!("; the clients that booted are {}{more}", names.join(", ")),
+    }
+}
+
 fn name(client: &report::Client) -> String {
-    match (client.mac, client.addresses.first()) {
-        (Some(mac), _) => mac.to_string(),
-        (None, Some(address)) => address.clone(),
-        (None, None) => "unknown".to_owned(),
+    match (client.mac, client.addresses.as_slice()) {
+        (Some(mac), []) => mac.to_string(),
+        (Some(mac), addresses) => format!("{mac} ({})", addresses.join(", ")),
+        (None, [address, ..]) => address.clone(),
+        (None, []) => "unknown".to_owned(),
     }
 }
 
@@ -301,6 +330,8 @@ fn network_boot(
     let (end_ns, end_rule) = end(&dhcp, &files, &downloads, (file_server_ns, first_ns));
     let shortest = ShortestResponses::new((capture, link), &client, &traffic.transfers, &boot_connections);
     let round_trip_at_most_ns = shortest.round_trip_at_most_ns();
+    let path = capture.path.as_ref().filter(|path| client.addresses.contains(&path.client));
+    let share = path.map_or_else(|| shortest.network_share(), NetworkShare::from_path);
     let fitted = transfers::join(&mut files, models, round_trip_at_most_ns);
     let (outcome, attempts) = outcome::outcome(&outcome::Evidence {
         capture,
@@ -318,7 +349,7 @@ fn network_boot(
     });
     let stages = stages::stages(start_ns, end_ns, &dhcp, (&files, &downloads), file_server_ns);
     let mut boot = NetworkBoot {
-        blame: blame::blame(&stages, &dhcp, &files, &downloads, shortest.network_share()),
+        blame: blame::blame(&stages, &dhcp, &files, &downloads, share),
         stages,
         client,
         start_ns,
@@ -327,7 +358,7 @@ fn network_boot(
         end_rule,
         outcome,
         attempts,
-        capture_side: shortest.side(),
+        capture_side: if path.is_some() { CaptureSide::Client } else { shortest.side() },
         max_round_trip_ns: round_trip_at_most_ns,
         total: transfers::total(&files),
         predictions: model::predict(&fitted),

@@ -176,30 +176,13 @@ pub(super) fn outcome(evidence: &Evidence<'_>) -> (BootOutcome, Vec<BootAttempt>
         })
         .collect();
     let conclusion = decide(evidence, &judged);
-    let attempts = summarize(evidence, &judged);
+    let attempts = summarize(&judged);
     let repeats = attempts
         .iter()
-        .filter(|attempt| attempt.verdict == Verdict::Failed && attempt.reason == conclusion.reason)
-        .fold(0, |sum: u64, attempt| sum.saturating_add(attempt.repeats));
-    let programs = evidence
-        .files
-        .iter()
-        .filter(|file| file.role == FileRole::BootProgram && file.outcome == TransferOutcome::Complete && !file.write);
-    let outcome = BootOutcome {
-        verdict: conclusion.verdict,
-        reason: conclusion.reason,
-        stage: conclusion.stage,
-        codes: codes::codes(conclusion.reason, evidence.is_bios(), conclusion.ip_version),
-        description: conclusion.description,
-        certain: conclusion.certain,
-        advice: conclusion.advice,
-        http_status: conclusion.http_status,
-        tftp_code: conclusion.tftp_code,
-        time_ns: conclusion.time_ns,
-        program_loads: (programs.count() as u64).max(1),
-        repeats: repeats.max(1),
-    };
-    (outcome, attempts)
+        .map(|attempt| &attempt.outcome)
+        .filter(|outcome| outcome.verdict == Verdict::Failed && outcome.reason == conclusion.reason)
+        .fold(0, |sum: u64, outcome| sum.saturating_add(outcome.repeats));
+    (BootOutcome { repeats: repeats.max(1), ..conclusion.into_outcome(evidence) }, attempts)
 }
 
 /// Chooses the conclusion of a boot: the last attempt if it loaded or is receiving a file; otherwise, of the attempts
@@ -229,7 +212,7 @@ fn decide(evidence: &Evidence<'_>, judged: &[(Evidence<'_>, Conclusion)]) -> Con
 }
 
 /// Describes the attempts; consecutive attempts that fail the same way are one row.
-fn summarize(evidence: &Evidence<'_>, judged: &[(Evidence<'_>, Conclusion)]) -> Vec<BootAttempt> {
+fn summarize(judged: &[(Evidence<'_>, Conclusion)]) -> Vec<BootAttempt> {
     let mut rows: Vec<BootAttempt> = Vec::new();
     for (attempt, conclusion) in judged {
         let (method, ip_version) = attempts::method(attempt);
@@ -241,21 +224,17 @@ fn summarize(evidence: &Evidence<'_>, judged: &[(Evidence<'_>, Conclusion)]) -> 
             start_ns,
             end_ns,
             duration_ns: end_ns.saturating_sub(start_ns),
-            verdict: conclusion.verdict,
-            reason: conclusion.reason,
-            stage: conclusion.stage,
-            description: conclusion.description.clone(),
-            certain: conclusion.certain,
-            codes: codes::codes(conclusion.reason, evidence.is_bios(), conclusion.ip_version),
-            repeats: 1,
+            outcome: conclusion.clone().into_outcome(attempt),
         };
         let same = rows.last_mut().filter(|last| {
-            let key = |row: &BootAttempt| (row.method, row.ip_version, row.verdict, row.reason, row.stage);
-            row.verdict == Verdict::Failed && key(last) == key(&row)
+            let key = |row: &BootAttempt| {
+                (row.method, row.ip_version, row.outcome.verdict, row.outcome.reason, row.outcome.stage)
+            };
+            row.outcome.verdict == Verdict::Failed && key(last) == key(&row)
         });
         match same {
             Some(last) => {
-                last.repeats += 1;
+                last.outcome.repeats += 1;
                 last.end_ns = row.end_ns;
                 last.duration_ns = row.end_ns.saturating_sub(last.start_ns);
             }
@@ -314,6 +293,26 @@ impl Evidence<'_> {
 }
 
 impl Conclusion {
+    fn into_outcome(self, evidence: &Evidence<'_>) -> BootOutcome {
+        let programs = evidence.files.iter().filter(|file| {
+            file.role == FileRole::BootProgram && file.outcome == TransferOutcome::Complete && !file.write
+        });
+        BootOutcome {
+            verdict: self.verdict,
+            reason: self.reason,
+            stage: self.stage,
+            codes: codes::codes(self.reason, evidence.is_bios(), self.ip_version),
+            description: self.description,
+            certain: self.certain,
+            advice: self.advice,
+            http_status: self.http_status,
+            tftp_code: self.tftp_code,
+            time_ns: self.time_ns,
+            program_loads: (programs.count() as u64).max(1),
+            repeats: 1,
+        }
+    }
+
     /// Ranks how far a failed attempt came.
     fn progress(&self) -> u8 {
         match self.reason {

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use onoff_netboot::Capture;
 use onoff_netboot::connection::Connection;
+use onoff_netboot::path::CapturePath;
 use onoff_netboot::transfer::Transfer;
 use onoff_netboot::turnaround::Turnaround;
 
@@ -33,6 +34,17 @@ pub(super) struct NetworkShare {
     pub(super) server_ns: i64,
     /// The round trip between the ends; `None` if only turns bound it.
     pub(super) measured_ns: Option<i64>,
+    /// True if two captures measured it.
+    pub(super) by_two_captures: bool,
+}
+
+impl NetworkShare {
+    /// Returns the share of a path between two captures, of which the one near the client is analyzed.
+    pub(super) fn from_path(path: &CapturePath) -> Self {
+        // Delays of a busy path are the network's, too.
+        let round_trip_ns = path.median_round_trip_ns;
+        Self { client_ns: 0, server_ns: round_trip_ns, measured_ns: Some(round_trip_ns), by_two_captures: true }
+    }
 }
 
 impl ShortestResponses {
@@ -91,6 +103,7 @@ impl ShortestResponses {
             client_ns,
             server_ns,
             measured_ns: Some(client_ns.saturating_add(server_ns)),
+            by_two_captures: false,
         };
         match (self.side(), client_ns, server_ns) {
             (CaptureSide::Server, Some(client_ns), _) => share(client_ns, 0),

@@ -9,7 +9,7 @@ fn rows(boot: &NetworkBoot) -> Vec<(String, Verdict, Reason)> {
     let name = |method: AttemptMethod, version| method.name(version);
     boot.attempts
         .iter()
-        .map(|attempt| (name(attempt.method, attempt.ip_version), attempt.verdict, attempt.reason))
+        .map(|attempt| (name(attempt.method, attempt.ip_version), attempt.outcome.verdict, attempt.outcome.reason))
         .collect()
 }
 
@@ -57,7 +57,7 @@ fn a_later_attempt_may_load() {
         let boot = boot(ended(capture.lease(&http).http("/boot.efi", "200 OK", &[7; 900])));
         assert_outcome(&boot, Verdict::Loaded, Reason::FilesLoaded, &[]);
         assert_eq!(
-            boot.attempts.iter().map(|attempt| attempt.verdict).collect::<Vec<_>>(),
+            boot.attempts.iter().map(|attempt| attempt.outcome.verdict).collect::<Vec<_>>(),
             [Verdict::Failed, Verdict::Loaded]
         );
     }
@@ -78,7 +78,7 @@ fn the_attempt_that_came_furthest_explains_the_failure() {
     assert!(boot.outcome.certain);
     let names: Vec<String> = rows(&boot).into_iter().map(|(name, ..)| name).collect();
     assert_eq!(names, ["PXEv4", "PXEv6", "HTTPv4"]);
-    assert!(boot.attempts.iter().all(|attempt| attempt.verdict == Verdict::Failed));
+    assert!(boot.attempts.iter().all(|attempt| attempt.outcome.verdict == Verdict::Failed));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn identical_failures_repeat() {
     let boot = boot(ended(capture));
     assert_outcome(&boot, Verdict::Failed, Reason::FileRefused, &[]);
     assert_eq!(boot.outcome.repeats, 4);
-    assert_eq!(boot.attempts.iter().map(|attempt| attempt.repeats).collect::<Vec<_>>(), [4]);
+    assert_eq!(boot.attempts.iter().map(|attempt| attempt.outcome.repeats).collect::<Vec<_>>(), [4]);
     // Different failures do not.
     let mixed = missing_file().wait_ms(9_000).dhcp(DhcpMessageType::Discover, &fields(9)).wait_ms(4_000);
     let mixed = crate::support::boot(ended(mixed.dhcp(DhcpMessageType::Discover, &fields(9))));
@@ -166,12 +166,14 @@ fn recorded_firmware_attempts() {
     let timeout = recorded("v4-dhcp-timeout");
     assert_outcome(&timeout, Verdict::Failed, Reason::NoDhcpAnswer, &["had not ended"]);
     assert!(timeout.outcome.codes.iter().any(|code| code.code == "PXE-E18"));
-    let verdicts: Vec<_> = timeout.attempts.iter().map(|attempt| (attempt.ip_version, attempt.verdict)).collect();
+    let verdicts: Vec<_> =
+        timeout.attempts.iter().map(|attempt| (attempt.ip_version, attempt.outcome.verdict)).collect();
     assert_eq!(verdicts, [(Some(4), Verdict::Failed), (Some(6), Verdict::Unknown)]);
     // PXEv4 showed PXE-E23, PXEv6 PXE-E16, and HTTP boot had started.
     let missing = recorded("v4-tftp-notfound");
     assert_outcome(&missing, Verdict::Failed, Reason::FileRefused, &["File not found"]);
-    let reasons: Vec<_> = missing.attempts.iter().map(|attempt| (attempt.ip_version, attempt.reason)).take(2).collect();
+    let reasons: Vec<_> =
+        missing.attempts.iter().map(|attempt| (attempt.ip_version, attempt.outcome.reason)).take(2).collect();
     assert_eq!(reasons, [(Some(4), Reason::FileRefused), (Some(6), Reason::NoDhcpAnswer)]);
     assert_eq!(missing.attempts.len(), 3);
 }

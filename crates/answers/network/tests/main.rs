@@ -3,7 +3,9 @@
 
 mod attempts;
 mod blame;
+mod confusable;
 mod one_side;
 mod outcomes;
 mod storage;
 mod support;
+mod two_places;

@@ -32,7 +32,7 @@ fn an_earlier_attempt_is_not_unanswered_either() {
     let capture = capture.request("boot.efi", &[]).blocks(1..40, b"").data(40, b"end").acknowledge(40);
     let boot = boot(ended(capture).one_direction(true));
     assert_outcome(&boot, Verdict::Unknown, Reason::OneDirection, &[]);
-    assert!(boot.attempts.iter().all(|attempt| attempt.reason == Reason::OneDirection), "{:?}", boot.attempts);
+    assert!(boot.attempts.iter().all(|attempt| attempt.outcome.reason == Reason::OneDirection), "{:?}", boot.attempts);
 }
 
 #[test]

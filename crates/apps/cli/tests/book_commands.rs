@@ -40,7 +40,9 @@ const BEFORE: [&str; 3] = ["old", "before", "good"];
 const AFTER: [&str; 2] = ["new", "after"];
 
 /// Commands whose files have the names of samples, but other content.
-const OTHER_CONTENT: [&str; 4] = [
+const OTHER_CONTENT: [&str; 6] = [
+    "onoff gate boot.pcap",
+    "onoff gate pxe.json",
     "onoff image new/ --compare old/",
     "onoff netboot boot.etl",
     "onoff files trace.etl",

@@ -1,7 +1,9 @@
 //! The boot axis from reset through firmware, network boot, loader and kernel to the desktop. Known values are
 //! injected: the offset of the capture's clock, and the time from the last byte to the start of the loader.
 
-use onoff_testkit::capture::{CaptureBuilder, DhcpFields, PacketLog, event_trace, read_frames};
+use onoff_testkit::capture::{
+    CaptureBuilder, Container, DhcpFields, DhcpMessageType, Link, PacketLog, event_trace, read_frames,
+};
 use onoff_trace::CivilTime;
 use serde_json::Value;
 
@@ -372,4 +374,117 @@ fn real_boot_with_its_table() {
     assert_eq!(kinds(&firmware["evidence"]), ["same_moment", "in_recording", "service_manager_times"]);
     // ExitBootServices returned 4.809919 s after the reset.
     assert_eq!(report["axis"]["start_ns"], -4_809_919_164_i64);
+}
+
+/// Returns the packets of machines that boot at once: the first has the station and address of the builder.
+fn room(first: &[u8], machines: u8) -> Vec<u8> {
+    let mut frames: Vec<(u64, Vec<u8>)> = Vec::new();
+    for machine in 0..machines {
+        for (unix_ns, mut frame) in read_frames(first) {
+            let station = [0x52, 0x54, 0, 0x77, 0, 1 + machine];
+            for index in 0..frame.len().saturating_sub(6) {
+                if frame[index..index + 6] == [0x52, 0x54, 0, 0x77, 0, 1] {
+                    frame[index..index + 6].copy_from_slice(&station);
+                }
+                if frame[index..index + 4] == [10, 0, 0, 50] {
+                    frame[index + 3] = 50 + machine;
+                }
+            }
+            frames.push((unix_ns + u64::from(machine) * 7_000_000, frame));
+        }
+    }
+    frames.sort();
+    let mut writer = Container::Pcapng.writer(Link::Ethernet.number(), 262_144);
+    for (unix_ns, frame) in &frames {
+        writer.write_frame(*unix_ns, frame);
+    }
+    writer.bytes
+}
+
+/// In a room of machines that start at once, the client of the recording is chosen, or none.
+#[test]
+fn room_of_machines_that_start_at_once() {
+    let time_ns = |ms: i64| ((1_700_000_100_000 - 34_680 + ms) * MS) as u64;
+    let builder = CaptureBuilder::default()
+        .at_unix_ns(time_ns(-9_000))
+        .lease(&DhcpFields::default())
+        .file("boot.efi", 300, b"")
+        .at_unix_ns(time_ns(14_000))
+        .os_lease();
+    let room = room(&builder.bytes(), 30);
+    let announced = |address: &str| format!("e1000 0000:00:03.0 eth0: (PCI:33MHz:32-bit) {address}");
+    for (line, client) in [
+        (String::new(), None),
+        (announced("52:54:00:77:00:11"), Some("52:54:00:77:00:11")),
+        // Another machine's recording.
+        (announced("52:54:00:77:01:99"), None),
+        // One adapter is not announced, so the client may be any of them.
+        (announced("52:54:00:77:01:99") + "\n[    0.500001] virtio_net virtio0 enp0s4: renamed from eth1", None),
+    ] {
+        let folder = Folder::linux_boot();
+        let text = format!(
+            "[    0.000000] Linux version 6.1.0 (x@y) (gcc 12) #1 SMP\n[    0.000000] Command line: ro quiet\n\
+             [    0.500000] {line}\n[    1.000000] Run /sbin/init as init process\n"
+        );
+        folder.file("linux/dmesg.txt", text.as_bytes()).file("room.pcapng", &room);
+        let axis = boot(&folder, "linux --capture room.pcapng")["axis"].take();
+        let capture = join(&axis, "capture");
+        assert_eq!(capture["joined"], client.is_some(), "{line}: {capture}");
+        let evidence = capture["evidence"].as_array().unwrap();
+        let station = evidence.iter().find(|evidence| evidence["kind"] == "mac_address");
+        assert_eq!(station.map(|evidence| evidence["detail"].as_str().unwrap()), client, "{line}: {capture}");
+    }
+}
+
+/// The firmware cannot request an address before the processor leaves reset.
+#[test]
+fn capture_that_begins_before_reset_is_of_another_boot() {
+    let folder = Folder::boot(SCENARIO);
+    let (kernel_unix_ms, _) = kernel_start(&folder);
+    let reset_ms = kernel_unix_ms - PAPER_MS[4];
+    folder.file("FBPT.bin", &paper());
+    for (first_ms, is_joined) in [(-3_000, false), (300, true)] {
+        let time_ns = |ms: i64| ((reset_ms + ms) * MS) as u64;
+        let builder = CaptureBuilder::default()
+            .at_unix_ns(time_ns(first_ms))
+            .dhcp(DhcpMessageType::Discover, &DhcpFields::default())
+            .at_unix_ns(time_ns(PAPER_MS[1] + 200))
+            .lease(&DhcpFields::default())
+            .at_unix_ns(time_ns(PAPER_MS[2] - VERIFICATION_MS - 80))
+            .file("boot.efi", 800, b"")
+            .at_unix_ns(time_ns(PAPER_MS[4] + 5_000))
+            .os_lease();
+        folder.file("boot.pcapng", &builder.bytes());
+        let axis = boot(&folder, "boot.etl --firmware FBPT.bin --capture boot.pcapng")["axis"].take();
+        let capture = join(&axis, "capture");
+        assert_eq!(capture["joined"], is_joined, "{first_ms}: {capture}");
+        let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
+        let reason = "The processor's reset would be";
+        assert_eq!(text.contains(reason), !is_joined, "{text}");
+        // A doubt about the join is in the first lines, beside the download.
+        let first_lines = text.lines().take(3).collect::<String>();
+        assert_eq!(first_lines.contains("Network boot: boot program boot.efi took"), is_joined, "{text}");
+        assert_eq!(first_lines.contains("stations were not compared"), is_joined, "{text}");
+    }
+}
+
+/// The parts before the kernel and the boot add up to the total.
+#[test]
+fn parts_of_headline_add_up() {
+    let folder = Folder::boot(SCENARIO);
+    folder.file("FBPT.bin", &paper());
+    let text = folder.answer("boot boot.etl --firmware FBPT.bin");
+    let seconds = |before: &str, after: &str| -> f64 {
+        let rest = text.split(before).nth(1).unwrap_or_else(|| panic!("'{before}' is missing: {text}"));
+        let number = rest.split(after).next().unwrap();
+        number.split(" s").next().unwrap().trim().parse().unwrap_or_else(|_| panic!("{number}: {text}"))
+    };
+    let total = seconds("Total from CPU reset: ", "(");
+    let parts = [
+        seconds("The boot took ", " s"),
+        seconds("Before the kernel: ", "in firmware"),
+        seconds("in firmware, ", "in the loader"),
+    ];
+    assert!((parts.iter().sum::<f64>() - total).abs() < 0.2, "{parts:?}, {total}: {text}");
+    assert!(text.contains("(nothing in the recording confirms that the firmware table is of this boot)"), "{text}");
 }

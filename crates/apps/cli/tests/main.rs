@@ -30,6 +30,7 @@ mod lists;
 mod local_machine;
 mod netboot;
 mod netboot_advice;
+mod netboot_gate;
 mod netboot_outcomes;
 mod prefetch;
 mod published_examples;

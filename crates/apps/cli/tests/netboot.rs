@@ -364,7 +364,8 @@ fn missing_server_and_missing_file() {
     assert_eq!(boot["outcome"]["verdict"], "failed");
     assert_eq!(boot["outcome"]["reason"], "no_dhcp_answer");
     assert_eq!(boot["outcome"]["certain"], false);
-    let verdicts: Vec<_> = boot["attempts"].as_array().unwrap().iter().map(|attempt| &attempt["verdict"]).collect();
+    let verdicts: Vec<_> =
+        boot["attempts"].as_array().unwrap().iter().map(|attempt| &attempt["outcome"]["verdict"]).collect();
     assert_eq!(verdicts, ["failed", "unknown"]);
 
     let boot = self::boot(&samples.join("lab-v4-tftp-notfound/v4-tftp-notfound.pcap.xz"));
@@ -447,7 +448,10 @@ fn lists_and_selects_clients() {
     }
     let (code, message) = folder.failure("netboot boot.pcapng --client 10.0.0.3");
     assert_eq!(code, 2);
-    assert!(message.contains("other clients that booted: 52:54:00:77:00:01"), "{message}");
+    assert!(
+        message.contains("the clients that booted are 52:54:00:77:00:01 (10.0.0.1), 52:54:00:77:00:02"),
+        "{message}"
+    );
     assert_eq!(folder.failure("netboot boot.pcapng --client nobody").0, 64);
     assert_eq!(folder.failure("netboot boot.pcapng --link-rate fast").0, 64);
 }
@@ -482,5 +486,5 @@ fn identifies_other_recordings() {
     assert!(message.contains("no packets ("), "{message}");
     let (code, message) = folder.failure("netboot empty.pcap");
     assert_eq!(code, 2);
-    assert!(message.contains("no network boot found: 0 frames"), "{message}");
+    assert!(message.contains("no network boot in this network capture: 0 frames"), "{message}");
 }

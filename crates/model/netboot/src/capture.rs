@@ -10,6 +10,7 @@ use crate::connection::Connection;
 use crate::dhcp::DhcpMessage;
 use crate::frame::{RouterMessageKind, UnreachableReport};
 use crate::lookup::Lookup;
+use crate::path::{CapturePath, PacketMarks};
 use crate::storage::RpcCall;
 use crate::transfer::Transfer;
 
@@ -49,6 +50,10 @@ pub struct Capture {
     pub stations: HashMap<MacAddress, Presence>,
     /// IP addresses that sent packets.
     pub addresses: HashMap<IpAddr, Presence>,
+    /// The path to the place of a second capture of the same boot.
+    pub path: Option<CapturePath>,
+    /// Marks of packets, if they were requested.
+    pub marks: Option<PacketMarks>,
     /// Snap length, bytes, if one was set.
     pub snap_length: Option<u32>,
     pub losses: Losses,

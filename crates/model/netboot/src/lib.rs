@@ -26,6 +26,7 @@ pub mod histogram;
 pub mod limits;
 pub mod lookup;
 pub mod losses;
+pub mod path;
 pub mod storage;
 pub mod tftp;
 mod tracker;

@@ -28,6 +28,8 @@ pub const MAX_RPC_CALLS: usize = 1 << 12;
 pub const MAX_WINDOW_SIZES: usize = 1 << 6;
 /// Stations and addresses.
 pub const MAX_STATIONS: usize = 1 << 16;
+/// Packets by which two captures are aligned: 64 MiB of marks.
+pub const MAX_MARKS: usize = 1 << 20;
 /// Incomplete fragmented datagrams.
 pub const MAX_FRAGMENTED: usize = 1 << 10;
 /// Server ports that answered one request.

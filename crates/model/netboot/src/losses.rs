@@ -35,7 +35,7 @@ counters! {
         "Frames have an earlier time than the previous frame: the clock was set, or several interfaces were merged. Times across these frames are not reliable.";
     /// Files of one capture overlap in time.
     pub FILES_OVERLAP = "files_overlap", Warning, [],
-        "The files overlap in time and were read one after another, as parts of one capture. Analyze captures from different places separately.";
+        "The files overlap in time and were read one after another, as parts of one capture. Two captures of one boot from different places are merged only if they have packets in common and their clocks were not set.";
     /// A malformed message.
     pub MESSAGES_MALFORMED = "messages_malformed", Notice, [],
         "Malformed DHCP or TFTP messages were read as far as they are valid.";

@@ -11,6 +11,7 @@ use crate::connection::ConnectionTable;
 use crate::duplicates::DuplicateDetector;
 use crate::frame::{Datagram, FragmentKey, Frame, Packet};
 use crate::losses;
+use crate::path::PacketMarks;
 use crate::transfer::TransferTable;
 use crate::{dhcp4, dhcp6, limits, lookup, storage, tftp};
 
@@ -45,6 +46,13 @@ struct FragmentedDatagram {
 }
 
 impl CaptureBuilder {
+    /// Returns a builder that also marks packets, to align the capture with another one.
+    #[must_use]
+    pub fn with_marks() -> Self {
+        let capture = Capture { marks: Some(PacketMarks::default()), ..Capture::default() };
+        Self { capture, ..Self::default() }
+    }
+
     /// Processes the next frame.
     pub fn on_frame(&mut self, frame: &Frame<'_>) {
         let capture = &mut self.capture;
@@ -61,6 +69,9 @@ impl CaptureBuilder {
         }
         self.last_ns = frame.time_ns;
         capture.duration_ns = capture.duration_ns.max(frame.time_ns);
+        if let Some(marks) = &mut capture.marks {
+            marks.add(frame);
+        }
         if let Some(mac) = frame.source {
             self.others_skipped += record_presence(&mut capture.stations, mac, frame.time_ns, None);
         }

@@ -13,14 +13,14 @@ use crate::text::gate::{LimitCase, cases, headline};
 /// Returns errors from `out`.
 pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     let file = report
-        .configurations
+        .candidates()
         .iter()
-        .skip(1)
         .flat_map(|configuration| &configuration.runs)
         .min_by_key(|run| !run.compared)
         .map_or("", |run| run.name.as_str());
     for case in report.limits.iter().flat_map(cases) {
-        command(&case, file, out)?;
+        let run = case.check.and_then(|check| check.run.as_deref());
+        command(&case, run.unwrap_or(file), out)?;
     }
     writeln!(out, "::notice title=onoff gate::{}", data(&headline(report)))
 }

@@ -53,7 +53,8 @@ pub fn write_gate(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
                     .map(|number| number.map(|number| value(check.unit, number)).unwrap_or_default());
                 let percent = check.percent.map(signed_percent).unwrap_or_default();
                 let (mark, limit) = (mark(verdict), text(&limit.limit));
-                writeln!(out, "| {mark} | {} | {was} | {is} | {percent} | {limit} |", text(&check.key))?;
+                let run = check.run.as_ref().map(|run| format!(" in {}", text(run))).unwrap_or_default();
+                writeln!(out, "| {mark} | {}{run} | {was} | {is} | {percent} | {limit} |", text(&check.key))?;
                 if !check.reason.is_empty() {
                     writeln!(out, "| | {} | | | | |", text(&check.reason))?;
                 }

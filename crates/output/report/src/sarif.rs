@@ -64,9 +64,8 @@ fn document(report: &GateReport, version: &str) -> Value {
 /// baseline.
 fn recording<'r>(report: &'r GateReport, configuration: &str) -> &'r str {
     report
-        .configurations
+        .candidates()
         .iter()
-        .skip(1)
         .filter(|summary| configuration.is_empty() || summary.name == configuration)
         .flat_map(|summary| &summary.runs)
         .min_by_key(|run| !run.compared)
@@ -75,7 +74,9 @@ fn recording<'r>(report: &'r GateReport, configuration: &str) -> &'r str {
 
 fn result(report: &GateReport, limit: &str, case: &LimitCase<'_>) -> Value {
     let key = case.key;
-    let recording = recording(report, case.check.map_or("", |check| check.configuration.as_str()));
+    let configuration = case.check.map_or("", |check| check.configuration.as_str());
+    let run = case.check.and_then(|check| check.run.as_deref());
+    let recording = run.unwrap_or_else(|| recording(report, configuration));
     let (rule, kind, level) = match case.verdict {
         GateVerdict::Regression => (0, "fail", "error"),
         // Only the kind `fail` has a level (3.27.10).

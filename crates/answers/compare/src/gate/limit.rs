@@ -101,6 +101,25 @@ impl Limit {
         Ok(Self { text: words.join(" "), pattern: Pattern::new(&key), key, amount_groups })
     }
 
+    /// Parses a maximum, `KEY AMOUNT [and|or AMOUNT]...`, which cannot be relative to a baseline.
+    ///
+    /// # Errors
+    /// The text is not a valid limit, or has a percentage.
+    pub fn parse_maximum(text: &str) -> Result<Self, LimitParseError> {
+        let maximum = Self::parse(text)?;
+        if maximum.amounts().any(|amount| matches!(amount, Amount::Percent(_))) {
+            let reason = "a maximum is an amount such as 20s, not a percentage of a baseline".to_owned();
+            return Err(LimitParseError { text: maximum.text.chars().take(200).collect(), reason });
+        }
+        Ok(maximum)
+    }
+
+    /// Returns the amounts as given, without the key.
+    #[must_use]
+    pub fn amount_text(&self) -> &str {
+        self.text.strip_prefix(&self.key).unwrap_or(&self.text).trim_start()
+    }
+
     /// Returns the key of the measure, or a pattern of keys.
     #[must_use]
     pub fn key(&self) -> &str {

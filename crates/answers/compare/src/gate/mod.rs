@@ -3,16 +3,20 @@
 //! A limit is exceeded if the difference of medians exceeds it. It is a regression if the difference also exceeds noise
 //! (see [`super::compare()`]). Otherwise there is no verdict, and more runs are needed. A limit below the noise of the
 //! machine therefore never fails a build by chance, and never passes silently.
+//!
+//! Limits on single runs need no baseline (see [`RunLimits`]).
 
 mod limit;
 mod report;
+mod run_limit;
 #[cfg(test)]
 mod tests;
 
 pub use limit::{Amount, Limit, LimitParseError};
 pub use report::*;
+pub use run_limit::{RunLimits, check_runs};
 
-use super::report::{Change, CompareError, ComparedMeasure, Comparison, Verdict};
+use super::report::{Change, ComparedMeasure, Comparison, Verdict};
 use super::run::{Category, Configuration, MeasureUnit};
 use super::{CompareOptions, summaries};
 use crate::RunSubject;
@@ -32,13 +36,13 @@ pub fn check_limits(comparison: &Comparison, limits: &[Limit]) -> GateReport {
     }
 }
 
-/// Returns the report if no comparison is possible because of `error`: no limit has a verdict.
+/// Returns the report if no comparison is possible for this reason: no limit has a verdict.
 #[must_use]
 pub fn report_without_verdict(
     configurations: &[Configuration],
     options: &CompareOptions,
     limits: &[Limit],
-    error: &CompareError,
+    reason: &str,
 ) -> GateReport {
     GateReport {
         verdict: GateVerdict::NoVerdict,
@@ -56,7 +60,7 @@ pub fn report_without_verdict(
             .map(|limit| LimitReport {
                 limit: limit.to_string(),
                 verdict: GateVerdict::NoVerdict,
-                reason: error.to_string(),
+                reason: reason.to_owned(),
                 checks: Vec::new(),
             })
             .collect(),
@@ -102,6 +106,7 @@ fn check(
             .get(configuration)
             .map(|summary| summary.name.clone())
             .unwrap_or_default(),
+        run: None,
         unit: measure.unit,
         was: baseline.median,
         is: candidate.median,
@@ -153,14 +158,7 @@ fn decide(
         return no_verdict("no median on one side".to_owned());
     };
     if limit.amounts().any(|amount| !amount.applies_to(measure.unit)) {
-        return no_verdict(format!(
-            "the limit must be {}",
-            match measure.unit {
-                MeasureUnit::Ns => "a time such as 500ms, or a percentage",
-                MeasureUnit::Bytes => "a size such as 10MiB, or a percentage",
-                MeasureUnit::Count => "a number such as 5, or a percentage",
-            }
-        ));
+        return no_verdict(unit_mismatch(measure.unit, ", or a percentage"));
     }
     if !limit.is_exceeded(difference, baseline_median) {
         // Among many measures, some are always noisy. Only a limit on a single measure requires the whole confidence
@@ -183,6 +181,16 @@ fn decide(
         ),
         _ => (GateVerdict::Regression, String::new()),
     }
+}
+
+/// Describes the amounts that a limit on a measure of this unit can have.
+fn unit_mismatch(unit: MeasureUnit, alternative: &str) -> String {
+    let amount = match unit {
+        MeasureUnit::Ns => "a time such as 500ms",
+        MeasureUnit::Bytes => "a size such as 10MiB",
+        MeasureUnit::Count => "a number such as 5",
+    };
+    format!("the limit must be {amount}{alternative}")
 }
 
 fn runs(count: u64) -> String {

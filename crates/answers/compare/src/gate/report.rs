@@ -15,7 +15,7 @@ pub enum GateVerdict {
     Pass,
     /// Undecided: too few runs, lost events, or beyond the limit but within noise.
     NoVerdict,
-    /// Beyond the limit and beyond noise.
+    /// Beyond the limit and beyond noise, or another outcome than expected.
     Regression,
 }
 
@@ -39,7 +39,7 @@ pub struct GateReport {
     pub verdict: GateVerdict,
     /// The compared transition.
     pub transition: RunSubject,
-    /// The configurations; the first is the baseline.
+    /// The configurations; the first is the baseline. A single one is the candidate.
     pub configurations: Vec<ConfigurationSummary>,
     /// Caveats, such as different computers or time spent waiting for user input.
     pub notes: Vec<ComparisonNote>,
@@ -47,6 +47,17 @@ pub struct GateReport {
     pub explanations: Vec<Explanation>,
     /// The limits, in the given order.
     pub limits: Vec<LimitReport>,
+}
+
+impl GateReport {
+    /// Returns the configurations that were checked: all but the baseline, or a single one.
+    #[must_use]
+    pub fn candidates(&self) -> &[ConfigurationSummary] {
+        match self.configurations.as_slice() {
+            [_, candidates @ ..] if !candidates.is_empty() => candidates,
+            single => single,
+        }
+    }
 }
 
 /// One limit and its checks.
@@ -69,13 +80,15 @@ pub struct LimitReport {
 pub struct LimitCheck {
     /// Key of the measure.
     pub key: String,
-    /// The configuration compared with the baseline.
+    /// The configuration that was checked.
     pub configuration: String,
+    /// The run, if each run must meet the limit; `None` if the medians are compared.
+    pub run: Option<String>,
     /// Unit of the numbers.
     pub unit: MeasureUnit,
     /// Median of the baseline.
     pub was: Option<i64>,
-    /// Median of the configuration.
+    /// Median of the configuration, or the value of the run.
     pub is: Option<i64>,
     /// Difference of the medians.
     pub difference: Option<i64>,

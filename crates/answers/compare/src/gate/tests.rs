@@ -21,6 +21,7 @@ fn configuration(name: &str, runs: &[&[(&str, Category, i64)]]) -> Configuration
                 recording: None,
                 user_input_ns: 0,
                 settings: String::new(),
+                outcome: String::new(),
                 measures: measures
                     .iter()
                     .map(|&(key, category, value)| Measure {
@@ -125,7 +126,7 @@ fn no_runs_give_no_verdict() {
     let options = CompareOptions::default();
     let error = compare(&configurations, &options).unwrap_err();
     let limits = ["boot.total 5%"].map(|text| Limit::parse(text).unwrap());
-    let report = report_without_verdict(&configurations, &options, &limits, &error);
+    let report = report_without_verdict(&configurations, &options, &limits, &error.to_string());
     assert_eq!(report.verdict, GateVerdict::NoVerdict);
     assert!(report.limits[0].reason.contains("ReadyBoot was untrained"));
     assert_eq!(report.configurations[1].compared_runs, 0);

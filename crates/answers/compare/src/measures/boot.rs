@@ -72,6 +72,7 @@ pub fn boot_run(origin: &Origin, report: &BootReport) -> Run {
         recording: origin.recording,
         user_input_ns: report.user_input_ns,
         settings: String::new(),
+        outcome: String::new(),
         measures: measures.finish(),
     }
 }
@@ -119,6 +120,7 @@ pub fn fast_startup_run(origin: &Origin, transition: &PowerTransition) -> Run {
         recording: origin.recording,
         user_input_ns: transition.user_input_ns,
         settings: String::new(),
+        outcome: String::new(),
         measures: measures.finish(),
     }
 }

@@ -53,6 +53,7 @@ pub fn firmware_run(origin: &Origin, report: &FirmwareReport) -> Run {
         recording: origin.recording,
         user_input_ns: 0,
         settings: String::new(),
+        outcome: String::new(),
         measures: measures.finish(),
     }
 }

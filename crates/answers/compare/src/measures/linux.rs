@@ -42,6 +42,7 @@ pub fn linux_boot_run(origin: &Origin, report: &LinuxBootReport) -> Run {
         recording: origin.recording,
         user_input_ns: 0,
         settings: String::new(),
+        outcome: String::new(),
         measures: measures.finish(),
     }
 }
@@ -67,6 +68,7 @@ pub fn linux_shutdown_run(origin: &Origin, report: &LinuxShutdownReport) -> Run 
         recording: origin.recording,
         user_input_ns: 0,
         settings: String::new(),
+        outcome: String::new(),
         measures: measures.finish(),
     }
 }
@@ -119,6 +121,7 @@ pub fn linux_sleep_run(origin: &Origin, sleep: &LinuxSleep) -> Run {
         recording: origin.recording,
         user_input_ns: 0,
         settings: String::new(),
+        outcome: String::new(),
         measures: measures.finish(),
     }
 }

@@ -5,7 +5,10 @@ use onoff_netboot::transfer::Outcome;
 use super::Origin;
 use super::collector::Collector;
 use crate::run::{Category, Exclusion, ExclusionReason, MeasureUnit, Run, RunSubject};
-use onoff_network::report::NetworkBoot;
+use onoff_network::report::{CaptureSide, NetworkBoot};
+
+/// Maximum length of the description of an outcome, characters.
+const MAX_OUTCOME_CHARS: usize = 1_000;
 
 /// Converts a network boot. Failed and completed boots differ in kind. Addresses, window and block size are not part of
 /// the kind, because they are what users compare.
@@ -16,12 +19,19 @@ pub fn network_boot_run(origin: &Origin, boot: &NetworkBoot) -> Run {
     let files = boot.transfers.iter().filter(|file| file.outcome == Outcome::Complete && !file.write);
     if boot.total.files > 0 {
         measures.total("transfers", Some(boot.total.duration_ns));
-        measures.total("timeouts", Some(boot.total.timeout_ns));
         let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         measures.number("bytes", MeasureUnit::Bytes, count(boot.total.bytes));
         let repeated = files.clone().fold(0_u64, |sum, file| sum.saturating_add(file.counts.repeated_data));
         measures.number("repeated_blocks", MeasureUnit::Count, count(repeated));
     }
+    let blame = &boot.blame;
+    let has_round_trip = blame.round_trip_ns.is_some();
+    // Without a measured round trip, it is part of the turns of the end that is far from the capture point.
+    let is_pure = |side: CaptureSide| has_round_trip || boot.capture_side == side;
+    measures.total("client", is_pure(CaptureSide::Client).then_some(blame.client.ns));
+    measures.total("server", is_pure(CaptureSide::Server).then_some(blame.server.ns));
+    measures.total("network", has_round_trip.then_some(blame.network.ns));
+    measures.total("timeouts", Some(blame.timeouts.ns));
     for stage in &boot.stages {
         measures.stage(stage.kind.as_str(), stage.start_ns, stage.duration_ns);
     }
@@ -45,6 +55,7 @@ pub fn network_boot_run(origin: &Origin, boot: &NetworkBoot) -> Run {
         recording: origin.recording,
         user_input_ns: 0,
         settings: settings(boot),
+        outcome: boot.outcome.description.chars().take(MAX_OUTCOME_CHARS).collect(),
         measures: measures.finish(),
     }
 }

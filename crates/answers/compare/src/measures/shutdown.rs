@@ -47,6 +47,7 @@ pub fn shutdown_run(origin: &Origin, report: &ShutdownReport) -> Run {
         recording: origin.recording,
         user_input_ns: 0,
         settings: String::new(),
+        outcome: String::new(),
         measures: measures.finish(),
     }
 }

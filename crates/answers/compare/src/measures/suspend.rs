@@ -62,6 +62,7 @@ pub fn suspend_run(origin: &Origin, transition: &PowerTransition) -> Run {
         recording: origin.recording,
         user_input_ns: transition.user_input_ns,
         settings: String::new(),
+        outcome: String::new(),
         measures: measures.finish(),
     }
 }

@@ -36,11 +36,7 @@ pub(super) fn failed(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Tr
     if file.outcome == Outcome::Unfinished
         && let Some(report) = undelivered(evidence, transfer)
     {
-        let conclusion = match file.answer_ns {
-            None => unreachable(name, report, fail),
-            Some(_) => closed_port(name, file, transfer, report, fail),
-        };
-        return Conclusion { time_ns: report.time_ns, ..conclusion };
+        return Conclusion { time_ns: report.time_ns, ..not_delivered(name, file, transfer, report, fail) };
     }
     match file.outcome {
         Outcome::Refused => refused(file, name, fail),
@@ -103,27 +99,8 @@ fn undelivered<'a>(evidence: &Evidence<'a>, transfer: &Transfer) -> Option<&'a U
     about_transfer.find(|report| report.time_ns >= transfer.last_new_ns)
 }
 
-/// Handles a request that was answered by an ICMP report only.
-fn unreachable(
-    name: &str,
-    report: &UndeliveredPacket,
-    fail: impl Fn(Reason, String, &str) -> Conclusion,
-) -> Conclusion {
-    let packet = report.packet;
-    let description =
-        format!("{} answered the request for {name} with ICMP {}", packet.reporter, packet.reason.as_str());
-    let advice = match packet.reason {
-        UnreachableReason::Port => {
-            "start the TFTP service on the server and have it listen on UDP port 69 of this address"
-        }
-        UnreachableReason::Prohibited => "open UDP port 69, and the ports the server responds from, in the firewall",
-        _ => "correct the server's address in the DHCP configuration, or the route to it",
-    };
-    fail(Reason::ServerUnreachable, description, advice)
-}
-
-/// Handles an ICMP report within a transfer.
-fn closed_port(
+/// Handles an ICMP report about the request, or about a packet within the transfer.
+fn not_delivered(
     name: &str,
     file: &FileTransfer,
     transfer: &Transfer,
@@ -131,35 +108,41 @@ fn closed_port(
     fail: impl Fn(Reason, String, &str) -> Conclusion,
 ) -> Conclusion {
     let (packet, bytes) = (report.packet, file.counts.bytes);
-    let reason = packet.reason.as_str();
-    let is_from_client = packet.source == transfer.client;
+    let reported = format!("{} reported ICMP {}", packet.reporter, packet.reason.as_str());
+    let is_request = file.answer_ns.is_none();
     match packet.reason {
-        UnreachableReason::TooLarge | UnreachableReason::Reassembly => {
-            let description = format!(
-                "blocks of {} bytes of {name} do not reach the client: {} reported ICMP {reason}",
-                file.block_size, packet.reporter
-            );
+        UnreachableReason::TooLarge | UnreachableReason::Reassembly if !is_request => {
+            let description =
+                format!("blocks of {} bytes of {name} do not reach the client: {reported}", file.block_size);
             fail(Reason::FragmentsLost, description, &smaller_blocks(file))
         }
-        _ if is_from_client => {
-            let port = packet.destination.port();
-            let description = format!(
-                "{} reported ICMP {reason} for port {port} of the server within {name}, after {bytes} bytes",
-                packet.reporter
-            );
-            let advice = match packet.reason {
+        reason if is_request || packet.source == transfer.client => {
+            let description = if is_request {
+                format!("{reported} for the request for {name}")
+            } else {
+                format!(
+                    "{reported} for port {} of the server within {name}, after {bytes} bytes",
+                    packet.destination.port()
+                )
+            };
+            let advice = match reason {
+                UnreachableReason::Port if is_request => {
+                    "start the TFTP service on the server and have it listen on UDP port 69 of this address"
+                }
                 UnreachableReason::Port => {
                     "check the TFTP server's log at this time: the service was restarted or crashed, which closed the port of this transfer"
                 }
-                UnreachableReason::Prohibited => "open the ports the TFTP server responds from in the firewall",
+                UnreachableReason::Prohibited => {
+                    "open UDP port 69, and the ports the TFTP server responds from, in the firewall"
+                }
+                _ if is_request => "correct the server's address in the DHCP configuration, or the route to it",
                 _ => "check the server and the route to it at this time",
             };
             fail(Reason::ServerUnreachable, description, advice)
         }
         _ => {
             let description = format!(
-                "{} reported ICMP {reason} for the client's port {} within {name}, after {bytes} bytes: the client had ended the transfer",
-                packet.reporter,
+                "{reported} for the client's port {} within {name}, after {bytes} bytes: the client had ended the transfer",
                 transfer.client.port()
             );
             let advice = "check the client's screen: its loader gave up, or the client restarted within the file";

@@ -5,6 +5,7 @@ mod finding;
 mod outcome;
 
 use onoff_netboot::MacAddress;
+use onoff_netboot::path::CapturePath;
 use onoff_netboot::tftp::{Options, ProgramMachine};
 use onoff_netboot::transfer::{DuplicatedRun, ErrorPacket, Outcome, Timeout, TransferCounts, WindowTurnaround};
 use onoff_netboot::turnaround::Turnaround;
@@ -25,6 +26,8 @@ pub use outcome::{AttemptMethod, BootAttempt, BootOutcome, ErrorCode, Reason, Ve
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NetbootReport {
     pub capture: CaptureSummary,
+    /// The path between the places of two captures of one boot; `None` with one capture.
+    pub path: Option<CapturePath>,
     /// Assumed speed of the client's link, bits per second. It determines the wire time of a block.
     pub link_bits_per_s: u64,
     /// The boots, ordered by start.
@@ -345,8 +348,8 @@ pub struct BootBlame {
     pub network: BlamePart,
     /// Waiting for an answer that did not come.
     pub timeouts: BlamePart,
-    /// Round trip of the network, ns, from the shortest ARP, ICMP or TCP response of the end that is far from the capture
-    /// point; `None` if there is none: the round trip is then part of that end's turns.
+    /// Round trip of the network, ns, from two captures, or from the shortest ARP, ICMP or TCP response of the end that is
+    /// far from the capture point; `None` if there is neither: the round trip is then part of that end's turns.
     pub round_trip_ns: Option<i64>,
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::StageKind;
 
+/// How a boot, or an attempt of it, ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootOutcome {
@@ -43,18 +44,8 @@ pub struct BootAttempt {
     /// Start of the next attempt, or the last packet of the last attempt, ns.
     pub end_ns: i64,
     pub duration_ns: i64,
-    pub verdict: Verdict,
-    pub reason: Reason,
-    /// The stage that failed, or in which the capture ends; `None` if the boot files were loaded.
-    pub stage: Option<StageKind>,
-    /// The reason with its numbers, as a sentence without a period.
-    pub description: String,
-    /// True if the verdict is certain, false if it is only likely.
-    pub certain: bool,
-    /// Error codes shown on the client's screen.
-    pub codes: Vec<ErrorCode>,
-    /// Number of consecutive attempts that failed the same way, at least 1.
-    pub repeats: u64,
+    /// How the attempt ended. Consecutive attempts that failed the same way are one, with their number.
+    pub outcome: BootOutcome,
 }
 
 /// How a client tried to load.

@@ -5,6 +5,7 @@ use onoff_netboot::transfer::Outcome;
 use super::report::{AxisEvidence, AxisEvidenceKind as Kind, AxisJoin, AxisMoment, AxisSource};
 use super::{AxisFirmware, AxisRecording, digits};
 use onoff_evidence::Certainty;
+use onoff_evidence::phase_name::PhaseName;
 use onoff_firmware_times::{checkpoint_faults, spans_resets};
 use onoff_network::dhcp::Stack;
 use onoff_network::http::Download;
@@ -121,10 +122,15 @@ pub(super) fn capture<'a>(
     candidates.sort_by_key(|candidate| (!candidate.join.joined, candidate.clock_ns.unwrap_or(i64::MAX)));
     let joined_count = candidates.iter().filter(|candidate| candidate.join.joined).count();
     let second_clock_ns = candidates.get(1).filter(|_| joined_count > 1).map(|candidate| candidate.clock_ns);
+    let joined_clients = || candidates.iter().take(joined_count).map(|candidate| &candidate.boot.client);
+    let has_rivals =
+        joined_clients().any(|client| client.mac.is_none() || joined_clients().any(|other| other.mac != client.mac));
     let best = candidates.swap_remove(0);
     if let Some(second_clock_ns) = second_clock_ns {
-        // If another boot fits as well, the result is undecided, unless the clock differences are clearly distinct.
-        let is_clear = best.clock_ns.zip(second_clock_ns).is_some_and(|(best, second)| second > best.saturating_mul(2));
+        // If another boot fits as well, the result is undecided, unless it is of the same client and the clock
+        // differences are clearly distinct. In a room of machines that start at once, clocks tell none of them apart.
+        let is_clear = !has_rivals
+            && best.clock_ns.zip(second_clock_ns).is_some_and(|(best, second)| second > best.saturating_mul(2));
         if !is_clear {
             let undecided = join(AxisSource::Capture, None, Certainty::Missing, (None, best.join.evidence, Vec::new()));
             return (AxisJoin { equal_matches: joined_count as u64, ..undecided }, None);
@@ -145,6 +151,7 @@ struct Candidate<'a> {
 #[derive(Debug, Default)]
 struct Anchors {
     moments: Vec<(AxisMoment, i64)>,
+    reset_ns: Option<i64>,
     load_ns: Option<i64>,
 }
 
@@ -153,6 +160,7 @@ impl Anchors {
         let mut anchors = Self::default();
         if let Some((firmware, shift_ns)) = firmware {
             let times = &firmware.checkpoints;
+            anchors.reset_ns = Some(shift_ns);
             let firmware_moments = [
                 (AxisMoment::LoaderLoad, times.loader_load_ns),
                 (AxisMoment::LoaderStart, times.loader_start_ns),
@@ -166,6 +174,9 @@ impl Anchors {
                 times.loader_load_ns.zip(times.loader_start_ns).map(|(load, start)| start.saturating_sub(load));
         }
         anchors.moments.extend(recording.map(|recording| (AxisMoment::KernelStart, recording.kernel_ns)));
+        let phases = recording.map_or(&[][..], |recording| recording.phases);
+        let firmware_phase = phases.iter().find(|(name, _, _)| *name == PhaseName::Firmware);
+        anchors.reset_ns = anchors.reset_ns.or(firmware_phase.and_then(|(_, start_ns, _)| *start_ns));
         anchors
     }
 
@@ -183,6 +194,7 @@ impl Anchors {
 struct Landmarks {
     /// Start of the DHCP exchange for the address that the boot program was loaded with.
     dialogue_ns: i64,
+    first_ns: i64,
     request_ns: i64,
     program_end_ns: i64,
     next_ns: Option<i64>,
@@ -220,6 +232,7 @@ impl Landmarks {
             .chain(boot.downloads.iter().map(|download| download.start_ns))
             .chain(dialogues.clone().map(|exchange| exchange.start_ns));
         Some(Self {
+            first_ns: requests.clone().min().unwrap_or(request_ns),
             dialogue_ns: dialogues
                 .filter(|exchange| exchange.complete && !exchange.boot_server_dialogue)
                 .map(|exchange| exchange.start_ns)
@@ -259,6 +272,9 @@ fn candidate<'a>(
     }
     if let Some((moment, ns)) = kernel.and_then(|moment| Some((moment, anchors.time_ns(moment)?))) {
         upper.push((Moment::LastByte, moment, ns.saturating_sub(landmarks.last_ns)));
+    }
+    if let Some(reset) = anchors.reset_ns {
+        lower.push((Moment::Reset, Moment::FirstRequest, reset.saturating_sub(landmarks.first_ns)));
     }
     if let Some(load) = anchors.time_ns(Moment::LoaderLoad) {
         let bound = load.saturating_sub(landmarks.request_ns);
@@ -348,14 +364,17 @@ fn identify(
 ) -> bool {
     let addresses = recording.map_or(&[][..], |recording| &recording.mac_addresses);
     let Some(client) = boot.client.mac.map(|mac| mac.to_string()).filter(|_| !addresses.is_empty()) else {
+        evidence.push(AxisEvidence::new(Kind::StationsNotCompared));
         return false;
     };
     let is_same = digits(&client).is_some_and(|client| addresses.contains(&client));
     let address = AxisEvidence { detail: client, ..AxisEvidence::new(Kind::MacAddress) };
     if is_same {
-        evidence.push(address)
+        evidence.push(address);
+    } else if recording.is_some_and(|recording| recording.has_all_mac_addresses) {
+        opposing.push(address);
     } else {
-        opposing.push(address)
+        evidence.push(AxisEvidence::new(Kind::StationsNotCompared));
     }
     is_same
 }

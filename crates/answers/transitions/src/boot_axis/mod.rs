@@ -9,8 +9,8 @@ mod joins;
 pub mod report;
 mod stages;
 
-use onoff_trace::Trace;
 use onoff_trace::firmware::FirmwareCheckpoints;
+use onoff_trace::{SystemKind, Trace};
 
 pub use report::*;
 
@@ -29,6 +29,7 @@ pub struct AxisRecording<'a> {
     pub kernel_unix_ns: Option<i64>,
     /// MAC addresses of the machine, as lowercase hexadecimal digits; empty if not recorded.
     pub mac_addresses: Vec<String>,
+    pub has_all_mac_addresses: bool,
     pub phases: &'a [PhaseInterval],
     /// End of the boot, ns, without the required idle time; `None` if not recorded.
     pub settled_ns: Option<i64>,
@@ -128,6 +129,7 @@ impl AxisInputs<'_> {
             kernel_ns,
             kernel_unix_ns: trace.clock.unix_ns(kernel_ns),
             mac_addresses: mac_addresses(trace),
+            has_all_mac_addresses: has_all_mac_addresses(trace),
             phases,
             settled_ns,
             user_input_ns: self.user_input_ns,
@@ -159,6 +161,13 @@ pub(crate) fn mac_addresses(trace: &Trace) -> Vec<String> {
     addresses.sort();
     addresses.dedup();
     addresses
+}
+
+/// Returns whether the recording names the addresses of all adapters. A kernel log lacks those that their driver did not
+/// announce.
+fn has_all_mac_addresses(trace: &Trace) -> bool {
+    let mut adapters = trace.system.network_adapters.iter();
+    trace.system.kind != SystemKind::Linux || adapters.all(|adapter| digits(&adapter.physical_address).is_some())
 }
 
 /// Returns the twelve digits of a MAC address, without separators; `None` if it is not a MAC address or all zeros.

@@ -97,7 +97,7 @@ pub struct AxisJoin {
     pub evidence: Vec<AxisEvidence>,
     /// Evidence against the join; empty if joined.
     pub opposing: Vec<AxisEvidence>,
-    /// Number of boots in the capture that fit equally well, if more than one; otherwise 0.
+    /// Number of boots in the capture that fit, if more than one and nothing tells them apart; otherwise 0.
     pub equal_matches: u64,
 }
 
@@ -106,6 +106,8 @@ pub struct AxisJoin {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AxisMoment {
+    /// The processor leaves reset.
+    Reset,
     /// The firmware is about to load the loader.
     LoaderLoad,
     /// The firmware is about to start the loader.
@@ -116,6 +118,8 @@ pub enum AxisMoment {
     ExitReturn,
     /// The kernel starts.
     KernelStart,
+    /// The client's first request of the network boot.
+    FirstRequest,
     /// The request for the network boot program.
     BootProgramRequest,
     /// The acknowledgment of the network boot program's last byte.
@@ -168,6 +172,8 @@ pub enum AxisEvidenceKind {
     /// The capture's client has a MAC address of the recorded machine. As evidence against a join: it has none of its
     /// addresses.
     MacAddress,
+    /// The recording or the capture names no MAC address, so the client may be another machine.
+    StationsNotCompared,
     /// The clocks of the capture and the recording, as placed by the join.
     Clocks,
     /// The moments are in the only possible order.

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::OutputArguments;
 use super::compare::RunsArguments;
+use super::netboot::ExpectedOutcome;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GateFormat {
@@ -23,7 +24,8 @@ pub enum GateFormat {
     Markdown,
 }
 
-/// Fail a build if a transition got slower than its limits allow: exit code 1 for a regression, 2 for no verdict
+/// Fail a build if a transition got slower than its limits allow, or if a network boot did not load: exit code 1 for a
+/// regression, 2 for no verdict
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,6 +37,8 @@ Examples:
   onoff gate good/ new/ --limit 'boot.total 1s' --format github
   onoff gate good/ new/ --limit 'boot.total 1s' --format markdown \\
       >> $GITHUB_STEP_SUMMARY
+  onoff gate boot.pcap --expect loaded --max 'netboot.total 30s'
+  onoff gate pxe.json new/ --expect loaded --limit 'netboot.server 10%'
 
 A limit names a measure and how much its median may grow: percent, time (ns, us, ms, s, min), \
 bytes (B, KiB, MiB, GiB) or a number, combined with 'and' (both must be exceeded) and 'or'; * in \
@@ -42,11 +46,16 @@ a name is a wildcard. 'onoff compare --format csv' lists the measures with their
 
 Growth beyond a limit but within noise gives no verdict: record more runs.
 
+--max and --expect need no baseline: every run of the candidate must meet them. The time of a \
+network boot is checked only if it has the expected outcome, by default 'loaded'. The parts of its \
+time are netboot.client, netboot.server, netboot.network and netboot.timeouts.
+
 Exit codes:
   0   all limits were met
-  1   a limit was exceeded by more than noise
+  1   a limit was exceeded by more than noise, or an outcome differs from --expect
   2   no verdict: too few runs, excluded runs, a phase affected by lost events,
-      an unreadable recording, or a report that could not be written
+      an unknown outcome, an unreadable recording, or a report that could not be
+      written
   64  usage error")]
 pub struct GateArguments {
     #[command(flatten)]
@@ -55,6 +64,14 @@ pub struct GateArguments {
     /// A measure and how much it may grow, such as 'boot.total 5% and 500ms'; can be repeated
     #[arg(long = "limit", value_name = "LIMIT")]
     pub limits: Vec<String>,
+
+    /// A measure and its maximum in every run of the candidate, such as 'netboot.total 30s'; can be repeated
+    #[arg(long = "max", value_name = "LIMIT")]
+    pub maxima: Vec<String>,
+
+    /// The outcome of every network boot of the candidate
+    #[arg(long, value_name = "OUTCOME")]
+    pub expect: Option<ExpectedOutcome>,
 
     /// Save the measures of the baseline to a file, to use as --baseline later
     #[arg(long, value_name = "FILE")]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use onoff_network::outcome::Verdict;
 
 use super::{EXIT_CODES, OutputArguments};
 
@@ -25,6 +26,15 @@ pub enum ExpectedOutcome {
     Loaded,
     /// The boot failed
     Failed,
+}
+
+impl ExpectedOutcome {
+    pub const fn verdict(self) -> Verdict {
+        match self {
+            Self::Loaded => Verdict::Loaded,
+            Self::Failed => Verdict::Failed,
+        }
+    }
 }
 
 /// Show where the time of a network boot went, from a packet capture: DHCP, TFTP and HTTP transfers, what to fix

@@ -81,7 +81,7 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
         Some(path) => from_study(path, arguments.runs)?,
         None => {
             let sides = arguments.runs.all_sides()?;
-            (runs(sides, reading_options(arguments.runs.manifests), false)?, Vec::new())
+            (runs(sides, reading_options(arguments.runs.manifests), RequiredSides::Both)?, Vec::new())
         }
     };
     if each_run && matches!(format, CompareFormat::Json | CompareFormat::Markdown | CompareFormat::Svg) {
@@ -135,24 +135,37 @@ impl RunsArguments {
     }
 }
 
-/// Resolves the sides to runs. Accepts a missing candidate only if `allow_baseline_only` is set.
+/// The sides that must be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequiredSides {
+    Both,
+    Baseline,
+    Candidate,
+}
+
+/// Resolves the sides to runs.
 pub fn runs(
     arguments: ComparisonArguments,
     options: Options,
-    allow_baseline_only: bool,
+    required: RequiredSides,
 ) -> Result<ComparedRuns, Failure> {
     let configuration =
         |name: &str, paths: Vec<PathBuf>| ConfigurationSource { name: name.to_owned(), factors: Vec::new(), paths };
-    for (name, paths) in [("--baseline", &arguments.baseline), ("--candidate", &arguments.candidate)] {
-        if paths.is_empty() && !(allow_baseline_only && name == "--candidate") {
+    let sides = [
+        ("--baseline", &arguments.baseline, RequiredSides::Candidate),
+        ("--candidate", &arguments.candidate, RequiredSides::Baseline),
+    ];
+    for (name, paths, other) in sides {
+        if paths.is_empty() && required != other {
             let message = format!("pass two recordings or folders, OLD and NEW, or use {name}");
             return Err(Failure::NoData(message));
         }
     }
-    let mut configurations = vec![configuration("baseline", arguments.baseline.clone())];
-    if !arguments.candidate.is_empty() {
-        configurations.push(configuration("candidate", arguments.candidate.clone()));
-    }
+    let configurations = [("baseline", &arguments.baseline), ("candidate", &arguments.candidate)]
+        .into_iter()
+        .filter(|(_, paths)| !paths.is_empty())
+        .map(|(name, paths)| configuration(name, paths.clone()))
+        .collect();
     let transition = transition(arguments.transition.as_deref())?;
     let mut compared = compared_runs(arguments, options, configurations);
     compared.runs.transition = transition;

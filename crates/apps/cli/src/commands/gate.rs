@@ -4,7 +4,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use onoff::{BadRecording, ReadRuns, write_baseline};
-use onoff_compare::gate::{GateVerdict, Limit, check_limits, report_without_verdict};
+use onoff_compare::gate::{GateVerdict, Limit, RunLimits, check_limits, check_runs, report_without_verdict};
 use onoff_compare::{Run, compare};
 use onoff_report::github;
 use onoff_report::junit;
@@ -15,8 +15,10 @@ use onoff_report::text::quantity::counted;
 use onoff_sections::json;
 use onoff_sink::OutputFile;
 
-use super::compare::{ComparedRuns, reading_options, runs};
+use super::compare::{ComparedRuns, RequiredSides, reading_options, runs};
+use crate::arguments::compare::ComparisonArguments;
 use crate::arguments::gate::{GateArguments, GateFormat};
+use crate::arguments::netboot::ExpectedOutcome;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::output::Destination;
@@ -29,26 +31,47 @@ struct Task {
     /// If there is no candidate, the baseline is saved and nothing is compared.
     compared: ComparedRuns,
     limits: Vec<Limit>,
+    run_limits: RunLimits,
     save_baseline: Option<PathBuf>,
     format: GateFormat,
     top: usize,
 }
 
 pub fn resolve(arguments: GateArguments) -> Result<Invocation, Failure> {
-    let sides = arguments.runs.all_sides()?;
+    let has_run_limits = arguments.expect.is_some() || !arguments.maxima.is_empty();
+    let needs_baseline = !arguments.limits.is_empty() || arguments.save_baseline.is_some();
+    let sides = match arguments.runs.pair.as_slice() {
+        [candidate] if !needs_baseline => {
+            ComparisonArguments { candidate: vec![candidate.clone()], ..arguments.runs.sides.clone() }
+        }
+        _ => arguments.runs.all_sides()?,
+    };
     let only_saves_baseline = arguments.save_baseline.is_some() && sides.candidate.is_empty();
-    if arguments.limits.is_empty() && !only_saves_baseline {
-        return Err(Failure::no_data("pass at least one --limit, such as --limit 'boot.total 5% and 500ms'"));
+    if arguments.limits.is_empty() && !has_run_limits && !only_saves_baseline {
+        return Err(Failure::no_data(
+            "pass at least one --limit, such as --limit 'boot.total 5% and 500ms', or --max or --expect",
+        ));
     }
+    if only_saves_baseline && has_run_limits {
+        return Err(Failure::usage("--max and --expect apply to the candidate; pass --candidate"));
+    }
+    let required = match (only_saves_baseline, needs_baseline) {
+        (true, _) => RequiredSides::Baseline,
+        (false, true) => RequiredSides::Both,
+        (false, false) => RequiredSides::Candidate,
+    };
     let limits = arguments
         .limits
         .iter()
         .map(|text| Limit::parse(text))
         .collect::<Result<Vec<Limit>, _>>()
         .map_err(|error| Failure::no_data(format!("--limit: {error}")))?;
+    let maxima = arguments.maxima.iter().map(|text| Limit::parse_maximum(text)).collect::<Result<Vec<Limit>, _>>();
+    let maxima = maxima.map_err(|error| Failure::no_data(format!("--max: {error}")))?;
     let task = Task {
-        compared: runs(sides, reading_options(arguments.runs.manifests), only_saves_baseline)?,
+        compared: runs(sides, reading_options(arguments.runs.manifests), required)?,
         limits,
+        run_limits: RunLimits { expected: arguments.expect.map(ExpectedOutcome::verdict), maxima },
         save_baseline: arguments.save_baseline.clone(),
         format: arguments.format,
         top: arguments.top,
@@ -81,10 +104,11 @@ fn answer(task: &Task, destination: &Destination) -> Result<(), Failure> {
         }
     }
     let options = &task.compared.options;
-    let report = match compare(&configurations, options) {
+    let mut report = match compare(&configurations, options) {
         Ok(comparison) => check_limits(&comparison, &task.limits),
-        Err(error) => report_without_verdict(&configurations, options, &task.limits, &error),
+        Err(error) => report_without_verdict(&configurations, options, &task.limits, &error.to_string()),
     };
+    check_runs(&mut report, &configurations, options, &task.run_limits);
     destination.write(|out| {
         match task.format {
             GateFormat::Text => text::gate::write(&report, task.top, out)?,

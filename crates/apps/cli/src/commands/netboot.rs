@@ -117,10 +117,7 @@ fn run(
 fn check(report: &NetbootReport, expected: ExpectedOutcome) -> Result<(), Failure> {
     const UNEXPECTED: u8 = 1;
     const UNKNOWN: u8 = 2;
-    let expected = match expected {
-        ExpectedOutcome::Loaded => Verdict::Loaded,
-        ExpectedOutcome::Failed => Verdict::Failed,
-    };
+    let expected = expected.verdict();
     let mut verdicts = report.boots.iter().map(|boot| boot.outcome.verdict).filter(|verdict| *verdict != expected);
     let Some(first) = verdicts.next() else { return Ok(()) };
     let is_unknown = |verdict: Verdict| verdict == Verdict::Unknown;

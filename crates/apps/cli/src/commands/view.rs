@@ -14,7 +14,7 @@ use onoff_server::Content;
 use onoff_transitions::boot::BootOptions;
 
 use super::boot_inputs::BootInputs;
-use super::compare::{ComparedRuns, runs};
+use super::compare::{ComparedRuns, RequiredSides, runs};
 use super::page_server::{NOTHING_TO_SHOW, display_name, serve};
 use super::view_stream::{is_large, stream};
 use crate::arguments::view::ViewArguments;
@@ -32,7 +32,7 @@ pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
     if compares && !recording.files.is_empty() {
         return Err(Failure::no_data("pass recordings either as files, or with --baseline and --candidate"));
     }
-    let comparison = if compares { Some(runs(sides, recording.options.clone(), false)?) } else { None };
+    let comparison = if compares { Some(runs(sides, recording.options.clone(), RequiredSides::Both)?) } else { None };
     let inputs = BootInputs { firmware: arguments.firmware, capture: arguments.capture };
     if compares && !inputs.is_empty() {
         return Err(Failure::usage("--firmware and --capture do not work with --baseline and --candidate"));
@@ -102,6 +102,7 @@ fn run(
 }
 
 /// What to show.
+#[allow(clippy::large_enum_variant, reason = "there is one value")]
 enum Found {
     /// The computer that the program runs on.
     Local,

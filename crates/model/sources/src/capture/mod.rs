@@ -11,6 +11,7 @@ mod tables;
 use std::ops::ControlFlow;
 
 use onoff_etl::Recording;
+use onoff_netboot::path::{self, CapturePlace};
 use onoff_netboot::{Capture, CaptureBuilder, CaptureFile, losses};
 
 use onoff_input::error::Error;
@@ -42,21 +43,69 @@ fn read_files(files: &Files, options: &Options) -> Result<Capture, Error> {
         return read_event_trace(files, options);
     }
     files.require_kind(RecordingKind::NetworkCapture)?;
-    let mut ordered_files: Vec<(Option<i64>, usize, &SourceFile)> =
+    let mut ordered_files: Vec<OrderedFile<'_>> =
         files.iter().enumerate().map(|(index, file)| (first_frame_ns(file), index, file)).collect();
     ordered_files.sort_by_key(|(time, index, _)| (*time, *index));
+    if let [first, second] = ordered_files.as_slice()
+        && let Some(capture) = read_two_places((files, options), first, second)?
+    {
+        return Ok(capture);
+    }
+    read_sequence((files, options), &ordered_files, CaptureBuilder::default())
+}
+
+/// A file of a capture: the time of its first frame, its number, and the file.
+type OrderedFile<'a> = (Option<i64>, usize, &'a SourceFile);
+
+/// Reads two captures of one boot from different places. Returns the one near the client, with the path between the
+/// places; `None` if the files are not such captures.
+fn read_two_places(
+    (files, options): (&Files, &Options),
+    first: &OrderedFile<'_>,
+    second: &OrderedFile<'_>,
+) -> Result<Option<Capture>, Error> {
+    let read = |file: &OrderedFile<'_>| {
+        read_sequence((files, options), std::slice::from_ref(file), CaptureBuilder::with_marks())
+    };
+    let (first, second) = (read(first)?, read(second)?);
+    let (Some(first_place), Some(second_place)) = (place(&first), place(&second)) else { return Ok(None) };
+    let Some((path, is_second_near)) = path::measure(first_place, second_place) else { return Ok(None) };
+    let (mut capture, other) = if is_second_near { (second, first) } else { (first, second) };
+    capture.files.extend(other.files);
+    capture.losses.merge(other.losses);
+    capture.path = Some(path);
+    capture.marks = None;
+    Ok(Some(capture))
+}
+
+/// Returns what is compared of a capture that was read with marks.
+fn place(capture: &Capture) -> Option<CapturePlace<'_>> {
+    Some(CapturePlace {
+        name: capture.files.first()?.name.as_str(),
+        start_unix_ns: capture.start_unix_ns?,
+        duration_ns: capture.duration_ns,
+        marks: capture.marks.as_ref()?,
+    })
+}
+
+/// Reads files one after another, as parts of one capture.
+fn read_sequence(
+    (files, options): (&Files, &Options),
+    sequence: &[OrderedFile<'_>],
+    builder: CaptureBuilder,
+) -> Result<Capture, Error> {
     let mut reader = CaptureReader {
-        builder: CaptureBuilder::default(),
+        builder,
         options,
         files,
-        start_unix_ns: ordered_files.iter().find_map(|(time, _, _)| *time),
+        start_unix_ns: sequence.iter().find_map(|(time, _, _)| *time),
         last_unix_ns: i64::MIN,
         done_bytes: 0,
-        total_bytes: files.iter().map(|file| file.bytes().len() as u64).sum(),
+        total_bytes: sequence.iter().map(|(_, _, file)| file.bytes().len() as u64).sum(),
         snap_length: None,
     };
     let mut capture_files = Vec::new();
-    for (first_ns, index, file) in ordered_files {
+    for &(first_ns, index, file) in sequence {
         if first_ns.is_some_and(|first_ns| first_ns < reader.last_unix_ns) {
             let location = || file.name().to_owned();
             reader.builder.losses().add_at(&losses::FILES_OVERLAP, location);

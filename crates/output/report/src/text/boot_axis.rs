@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use onoff_network::report::StageKind;
 use onoff_transitions::boot_axis::{
     AxisEvidence, AxisEvidenceKind, AxisJoin, AxisMoment, AxisPart, AxisSource, AxisStage, BootAxis,
 };
@@ -32,6 +33,9 @@ pub fn write(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
         }
         None => writeln!(out, "{HEADLINE}Nothing could be placed on a common timeline.{HEADLINE:#}")?,
     }
+    if let Some(sentence) = download(axis) {
+        writeln!(out, "{sentence}")?;
+    }
     section::text::write(&section(axis), out)
 }
 
@@ -40,6 +44,61 @@ pub fn write(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
 pub fn section(axis: &BootAxis) -> Section<'_> {
     let note = axis.total_ns.map(|total| format!("{}: {}", extent(axis).replacen("From", "from", 1), duration(total)));
     stages(axis, note.unwrap_or_default()).lines(axis.joins.iter().map(join_line))
+}
+
+/// Returns the time before the kernel by the firmware's table, in parts that add up to it.
+#[must_use]
+pub fn before_kernel(axis: &BootAxis) -> Vec<(i64, &'static str)> {
+    // The firmware loads the loader, which is most of its time in a network boot.
+    let groups: [(&[&str], &'static str); 2] =
+        [(&["reset", "firmware", "loader_load"], "in firmware"), (&["loader", "exit_boot_services"], "in the loader")];
+    let stages = || axis.stages.iter().filter(|stage| stage.source == AxisSource::Firmware);
+    groups
+        .into_iter()
+        .map(|(names, what)| {
+            let of_group = stages().filter(|stage| names.contains(&stage.name.as_str()));
+            (of_group.fold(0_i64, |sum, stage| sum.saturating_add(stage.duration_ns)), what)
+        })
+        .filter(|(ns, _)| *ns > 0)
+        .collect()
+}
+
+/// Returns the doubt about the firmware's times, as a phrase; `None` if the recording confirms them.
+#[must_use]
+pub fn firmware_doubt(axis: &BootAxis) -> Option<&'static str> {
+    let join = axis.joins.iter().find(|join| join.source == AxisSource::Firmware && join.joined)?;
+    is_unconfirmed(join).then_some("nothing in the recording confirms that the firmware table is of this boot")
+}
+
+/// True for the network boot stages in which a file is loaded.
+fn is_file(stage: &str) -> bool {
+    let others = [StageKind::Link, StageKind::Dhcp, StageKind::BootServer, StageKind::Menu, StageKind::Client];
+    let without_file = others.into_iter().chain([StageKind::OperatingSystem, StageKind::Refused, StageKind::SizeProbe]);
+    let mut without_file = without_file;
+    without_file.all(|kind| kind.as_str() != stage)
+}
+
+fn is_unconfirmed(join: &AxisJoin) -> bool {
+    matches!(join.evidence[..], [AxisEvidence { kind: AxisEvidenceKind::SameMoment, .. }])
+}
+
+/// Names the longest download of the network boot, with what is doubtful about it; `None` without packets on the axis.
+#[must_use]
+pub fn download(axis: &BootAxis) -> Option<String> {
+    let join = axis.joins.iter().find(|join| join.source == AxisSource::Capture && join.joined)?;
+    let parts = || axis.stages.iter().flat_map(|stage| &stage.parts).filter(|part| part.source == AxisSource::Capture);
+    let files = || parts().filter(|part| !part.detail.is_empty() && is_file(&part.name));
+    let longest = files().max_by_key(|part| part.duration_ns)?;
+    // A file may lie in several stages.
+    let same = files().filter(|part| part.detail == longest.detail && part.name == longest.name);
+    let ns = same.fold(0_i64, |sum, part| sum.saturating_add(part.duration_ns));
+    let has = |kind: AxisEvidenceKind| join.evidence.iter().any(|evidence| evidence.kind == kind);
+    let doubt = if has(AxisEvidenceKind::StationsNotCompared) {
+        " (the client may be another machine: stations were not compared)"
+    } else {
+        ""
+    };
+    Some(format!("Network boot: {} {} took {} to load{doubt}.", longest.name, printable(&longest.detail), duration(ns)))
 }
 
 /// True if the axis shows more than the table of phases.
@@ -185,7 +244,10 @@ fn join_line(join: &AxisJoin) -> Line {
         AxisSource::Recording => "Recording",
     };
     if join.joined {
-        let evidence: Vec<String> = join.evidence.iter().filter_map(supporting).collect();
+        // A doubt follows the evidence.
+        let (doubts, evidence): (Vec<&AxisEvidence>, Vec<&AxisEvidence>) =
+            join.evidence.iter().partition(|evidence| evidence.kind == AxisEvidenceKind::StationsNotCompared);
+        let evidence: Vec<String> = evidence.into_iter().chain(doubts).filter_map(supporting).collect();
         let mut sentence = match evidence.is_empty() {
             true => format!("{source}: positioned by its timestamps."),
             false => format!("{source}: {}.", evidence.join("; ")),
@@ -197,7 +259,7 @@ fn join_line(join: &AxisJoin) -> Line {
                 None => " Its packets may be earlier than shown, by an unknown amount.".to_owned(),
             };
         }
-        if matches!(join.evidence[..], [AxisEvidence { kind: AxisEvidenceKind::SameMoment, .. }]) {
+        if is_unconfirmed(join) {
             sentence += " Nothing in the recording confirms that the table is from this boot.";
         }
         return Line { style: QUIET, text: printable(&sentence).into_owned() };
@@ -213,6 +275,8 @@ fn join_line(join: &AxisJoin) -> Line {
 
 fn moment(moment: AxisMoment) -> &'static str {
     match moment {
+        AxisMoment::Reset => "the processor's reset",
+        AxisMoment::FirstRequest => "the client's first request",
         AxisMoment::LoaderLoad => "the load of the loader image",
         AxisMoment::LoaderStart => "the start of the loader",
         AxisMoment::ExitCall => "the call to ExitBootServices",
@@ -239,6 +303,9 @@ fn supporting(evidence: &AxisEvidence) -> Option<String> {
         Kind::SameTimes => "the recording has the same five timestamps".to_owned(),
         Kind::ServiceManagerTimes => format!("systemd's firmware and loader times differ by {difference}"),
         Kind::MacAddress => format!("client {} is the recorded machine", evidence.detail),
+        Kind::StationsNotCompared => {
+            "the recording or the capture names no MAC address, so stations were not compared".to_owned()
+        }
         Kind::Clocks => format!("the clocks of capture and recording agree within {difference}"),
         Kind::Order if difference_ns == 0 => format!("aligned so that {first} is {second}"),
         Kind::FillsLoadTime => {
@@ -291,6 +358,10 @@ fn contradicting(evidence: &AxisEvidence) -> String {
         Kind::NoEvidence => {
             "nothing links it to this boot: they share neither a MAC address nor a clock".to_owned()
         }
-        Kind::SameMoment | Kind::InRecording | Kind::SameTimes | Kind::FillsLoadTime => String::new(),
+        Kind::SameMoment
+        | Kind::InRecording
+        | Kind::SameTimes
+        | Kind::FillsLoadTime
+        | Kind::StationsNotCompared => String::new(),
     }
 }

@@ -21,7 +21,7 @@ pub fn write(report: &GateReport, top: usize, out: &mut dyn Write) -> io::Result
     let style = style(report.verdict);
     writeln!(out, "{style}{}{style:#}", headline(report))?;
     if report.verdict != GateVerdict::Pass {
-        for configuration in report.configurations.iter().skip(1) {
+        for configuration in report.candidates() {
             write_explanations(&report.explanations, (report.transition, &configuration.name), out)?;
         }
     }
@@ -75,6 +75,11 @@ pub(crate) fn cases(limit: &LimitReport) -> Vec<LimitCase<'_>> {
 /// Describes a check in a sentence.
 fn sentence(limit: &str, check: &LimitCheck) -> String {
     let key = printable(&check.key);
+    if let Some(run) = &check.run {
+        let number = check.is.map(|is| format!(" {}", value(check.unit, is))).unwrap_or_default();
+        let reason = if check.reason.is_empty() { String::new() } else { format!(": {}", printable(&check.reason)) };
+        return format!("{}: {key}{number}{reason} (limit: {limit})", printable(run));
+    }
     let numbers = match (check.was, check.is, check.difference) {
         (Some(was), Some(is), Some(difference)) => {
             let percent = check.percent.map(|percent| format!(" ({})", signed_percent(percent))).unwrap_or_default();
@@ -117,6 +122,7 @@ fn write_limit(limit: &LimitReport, top: usize, out: &mut dyn Write) -> io::Resu
     let section = Section::builder("checks", "", shown_checks.iter().copied())
         .top(top)
         .name("key", "", 56, |check| Value::text(&check.key))
+        .name("run", "", 40, |check| Value::text(check.run.as_deref().unwrap_or_default()))
         .quantity("was", "baseline", |check| amount(check.unit, check.was))
         .quantity("is", "candidate", |check| amount(check.unit, check.is))
         .quantity("difference", "change", |check| {

@@ -9,6 +9,7 @@ mod floods;
 mod outcomes;
 mod packet;
 mod tftp;
+mod two_places;
 
 pub use capture_builder::{CAPTURE_START_NS, CaptureBuilder, DhcpFields, DhcpMessageType};
 pub use container::{CaptureWriter, Container};
@@ -17,3 +18,4 @@ pub use floods::Flood;
 pub use outcomes::{OutcomeSample, outcomes};
 pub use packet::{Link, TcpFlags, arp_reply, arp_request, ethernet, fragments, ipv4, ipv6, tcp, udp};
 pub use tftp::{TftpServer, TftpTransfer};
+pub use two_places::TwoPlaces;

@@ -11,6 +11,7 @@ use onoff_transitions::boot::{BootReport, ReadAhead, TrainingState};
 use onoff_usage::devices::Device;
 use onoff_usage::units::Unit;
 
+use crate::text::boot_axis;
 use crate::text::device_work;
 use crate::text::fix_first;
 use crate::text::machine::machine;
@@ -78,21 +79,29 @@ fn parts(report: &BootReport) -> Option<String> {
         None => {}
     }
     sentence += ".";
-    let before_kernel = [
-        (report.details.before_kernel.firmware.duration_ns, "in firmware"),
-        (report.details.os_loader_ns, "in the loader"),
-        (
-            report.details.before_kernel.user_input.duration_ns.filter(|&ns| ns > 0),
-            "waiting for a user at a boot menu or disk password (included)",
-        ),
-    ];
+    // A total from reset is divided as in the firmware's table, so that the parts add up to it.
+    let axis = report.details.axis.as_ref();
+    let mut before_kernel = match axis.filter(|_| report.details.total_from_reset_ns.is_some()) {
+        Some(axis) => boot_axis::before_kernel(axis),
+        None => Vec::new(),
+    };
+    if before_kernel.is_empty() {
+        let firmware = report.details.before_kernel.firmware.duration_ns.map(|ns| (ns, "in firmware"));
+        before_kernel.extend(firmware.into_iter().chain(report.details.os_loader_ns.map(|ns| (ns, "in the loader"))));
+    }
+    let user_input = report.details.before_kernel.user_input.duration_ns.filter(|&ns| ns > 0);
+    before_kernel.extend(user_input.map(|ns| (ns, "waiting for a user at a boot menu or disk password (included)")));
     let before_kernel: Vec<String> =
-        before_kernel.into_iter().filter_map(|(ns, what)| Some(format!("{} {what}", duration(ns?)))).collect();
+        before_kernel.into_iter().map(|(ns, what)| format!("{} {what}", duration(ns))).collect();
     if !before_kernel.is_empty() {
         sentence += &format!(" Before the kernel: {}.", before_kernel.join(", "));
     }
     if let Some(from_reset_ns) = report.details.total_from_reset_ns {
-        sentence += &format!(" Total from CPU reset: {}.", duration(from_reset_ns));
+        let doubt = axis.and_then(boot_axis::firmware_doubt).map(|doubt| format!(" ({doubt})")).unwrap_or_default();
+        sentence += &format!(" Total from CPU reset: {}{doubt}.", duration(from_reset_ns));
+    }
+    if let Some(download) = axis.and_then(boot_axis::download) {
+        sentence += &format!(" {download}");
     }
     Some(sentence)
 }

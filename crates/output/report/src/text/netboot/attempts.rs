@@ -1,6 +1,6 @@
 //! The attempts to load, if there were several.
 
-use onoff_network::outcome::Verdict;
+use onoff_network::outcome::{BootOutcome, Verdict};
 use onoff_network::report::{BootAttempt, NetworkBoot};
 
 use crate::text::printable::printable;
@@ -9,7 +9,8 @@ use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
 pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
-    let is_single = matches!(boot.attempts.as_slice(), [] | [BootAttempt { repeats: 1, .. }]);
+    let is_single =
+        matches!(boot.attempts.as_slice(), [] | [BootAttempt { outcome: BootOutcome { repeats: 1, .. }, .. }]);
     if is_single {
         return None;
     }
@@ -22,23 +23,24 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
         .time("start_ns", "start", |attempt| Cell::since(attempt.start_ns, boot.start_ns))
         .quantity("duration_ns", "duration", |attempt| Value::Duration(attempt.duration_ns))
         .name("verdict", "outcome", 10, |attempt| {
-            let (text, style) = match attempt.verdict {
+            let (text, style) = match attempt.outcome.verdict {
                 Verdict::Loaded => ("loaded", QUIET),
                 Verdict::Failed => ("failed", WORST),
                 Verdict::Unknown => ("unfinished", MISSING),
             };
-            Cell::with_display_text(Value::text(attempt.verdict.as_str()), text).with_style(style)
+            Cell::with_display_text(Value::text(attempt.outcome.verdict.as_str()), text).with_style(style)
         })
         .name("repeats", "", 6, |attempt| {
-            let times = if attempt.repeats > 1 { format!("{} ×", attempt.repeats) } else { String::new() };
-            Cell::with_display_text(Value::Count(attempt.repeats), times)
+            let times =
+                if attempt.outcome.repeats > 1 { format!("{} ×", attempt.outcome.repeats) } else { String::new() };
+            Cell::with_display_text(Value::Count(attempt.outcome.repeats), times)
         })
         .name("reason", "reason", 24, |attempt| {
-            let reason = attempt.reason.as_str();
+            let reason = attempt.outcome.reason.as_str();
             Cell::with_display_text(Value::text(reason), reason.replace('_', " "))
         })
         .name("description", "", 96, |attempt| {
-            Cell::with_display_text(Value::text(&attempt.description), printable(&attempt.description))
+            Cell::with_display_text(Value::text(&attempt.outcome.description), printable(&attempt.outcome.description))
                 .with_style(QUIET)
         })
         .build();

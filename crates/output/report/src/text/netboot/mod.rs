@@ -7,6 +7,7 @@ mod findings;
 mod headline;
 mod http;
 mod model;
+mod path;
 mod stages;
 mod transfers;
 
@@ -67,6 +68,7 @@ pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn
             report.boots.len()
         )?;
     }
+    path::write(report, out)?;
     writeln!(out)?;
     headline::write_capture(report, out)?;
     losses::write(&report.losses, out)

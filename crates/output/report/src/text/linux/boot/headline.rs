@@ -9,7 +9,6 @@ use onoff_evidence::recording::RecordingSummary;
 use onoff_transitions::linux::boot::{LinuxBootReport, UnitPathStep};
 use onoff_usage::units::Unit;
 
-use crate::text::boot_list;
 use crate::text::fix_first;
 use crate::text::machine::machine;
 use crate::text::phases;
@@ -17,6 +16,7 @@ use crate::text::printable::printable;
 use crate::text::quantity::{capitalized, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 use crate::text::why::account::culprit;
+use crate::text::{boot_axis, boot_list};
 
 /// Minimum share of the critical path, in percent, for a step to be named.
 const NOTABLE_SHARE: f64 = 5.0;
@@ -131,6 +131,9 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
             0 => " Then idle.".to_owned(),
             busy => format!(" Then {} until idle.", duration(busy)),
         };
+    }
+    if let Some(download) = report.details.axis.as_ref().and_then(boot_axis::download) {
+        sentence += &format!(" {download}");
     }
     Some(sentence)
 }
