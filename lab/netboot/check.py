@@ -22,9 +22,19 @@ RUNS = {
     "lost-blocks": ["--server", "dnsmasq", "--drop", "2000"],
     "missing-file": ["--server", "dnsmasq", "--fault", "missing-file"],
     "dead-server": ["--server", "dnsmasq", "--fault", "dead-server"],
+    "secure-boot": ["--server", "dnsmasq", "--fault", "secure-boot"],
+    "restarted-server": ["--server", "own", "--fault", "restarted-server"],
+    "https": ["--server", "dnsmasq", "--https"],
+    "two-blocks": ["--server", "own", "--window", "2"],
+    "three-blocks": ["--server", "own", "--window", "3"],
+    "far": ["--server", "own", "--delay", "5", "--both", "--limit", "600"],
+    "loss": ["--server", "dnsmasq", "--delay", "1", "--loss", "1", "--both", "--limit", "900"],
 }
+# The relay is a program: it adds up to this share of the planted delay on a busy host.
+MAX_RELAY_PERCENT = 100
 # Expected reason by fault.
-REASONS = {"missing-file": "file_refused", "dead-server": "server_not_on_link"}
+REASONS = {"missing-file": "file_refused", "dead-server": "server_not_on_link", "secure-boot": "back_to_firmware",
+           "restarted-server": "server_unreachable"}
 
 
 def main():
@@ -43,6 +53,10 @@ def check(name, onoff, folder):
     command = [onoff, "netboot", folder / "capture.pcap", "--format", "json"]
     answer = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     faults = list(differences(facts, answer))
+    if facts["both"]:
+        command[2:3] = [folder / "capture.pcap", folder / "client.pcap"]
+        answer = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        faults += path_differences(facts, answer["path"])
     for fault in faults:
         print(f"check: {name}: {fault}", file=sys.stderr)
     if faults:
@@ -66,6 +80,9 @@ def differences(facts, answer):
         yield from failed(facts, boot)
         return
     yield from same("outcome", "loaded", boot["outcome"]["verdict"])
+    if facts["https"]:
+        yield from same("downloads", True, any(download["bytes"] > facts["file_bytes"] for download in boot["downloads"]))
+        return
     twice = ["frames_captured_twice"] if facts["everywhere"] else []
     yield from same("losses", twice, [loss["counter"] for loss in answer["losses"]])
     if facts["everywhere"]:
@@ -78,7 +95,8 @@ def differences(facts, answer):
     # The client may repeat its request while the server checks whether the address is in use.
     messages = [message["kind"] for message in boot["dhcp"][0]["messages"]]
     yield from same("DHCP messages", ["discover", "offer", "request", "ack"], list(dict.fromkeys(messages)))
-    windows = facts["server"] == "atftpd"
+    granted = {"atftpd": 4, "own": min(facts["window"] or 4, 4)}.get(facts["server"])
+    has_losses = bool(facts["dropped_every"] or facts["loss_percent"])
     transfers = [transfer for transfer in boot["transfers"] if transfer["outcome"] == "complete"]
     yield from same("files", [facts["file"]], [transfer["file"] for transfer in transfers])
     for transfer in transfers:
@@ -86,17 +104,33 @@ def differences(facts, answer):
         yield from same("bytes", facts["file_bytes"], transfer["counts"]["bytes"])
         yield from same("blocks", blocks, transfer["counts"]["blocks"])
         yield from same("window asked for", 4, transfer["requested"]["window"])
-        yield from same("window granted", 4 if windows else None, transfer["granted"]["window"])
-        yield from same("blocks sent again", bool(facts["dropped_every"]), transfer["counts"]["repeated_data"] > 0)
+        yield from same("window granted", granted, transfer["granted"]["window"])
+        yield from same("blocks sent again", has_losses, transfer["counts"]["repeated_data"] > 0)
     rules = [finding["rule"] for finding in boot["findings"]]
     yield from same("a finding on the offer's delay", facts["address_checked"], "offer_delay" in rules)
-    yield from same("a finding on lost blocks", bool(facts["dropped_every"]), "retransmissions" in rules)
+    yield from same("a finding on lost blocks", has_losses, "retransmissions" in rules)
     # With one window in the capture, a larger one is advised only where it helps by both ends of the model's range.
-    yield from same("a finding on the window that was refused", not windows, "window_refused" in rules)
+    yield from same("a finding on the window that was refused", granted != 4, "window_refused" in rules)
     if facts["address_checked"]:
         delay = boot["dhcp"][0]["offer_delay_ns"]
         if delay < ADDRESS_CHECK_NS:
             yield f"the offer's delay: {delay} ns are less than the server waits"
+
+
+def path_differences(facts, path):
+    """The differences between the path of two captures and the planted delay and losses."""
+    if not path:
+        yield "the path: two captures of one boot were not recognized"
+        return
+    planted_ns = 2 * facts["delay_ms"] * 1e6
+    if not planted_ns <= path["shortest_round_trip_ns"] <= planted_ns * (1 + MAX_RELAY_PERCENT / 100):
+        yield f"the path: round trip {path['shortest_round_trip_ns'] / 1e6:.2f} ms, planted {planted_ns / 1e6:.2f} ms"
+    if path["client_capture"].rsplit("/", 1)[-1] != "client.pcap":
+        yield f"the path: {path['client_capture']} is not the client's capture"
+    lost = facts["lost"] or {"to_client": 0, "to_server": 0}
+    for direction, planted in lost.items():
+        if path[direction]["lost"] != planted:
+            yield f"the path: {path[direction]['lost']} packets lost {direction.replace('_', ' ')}, planted {planted}"
 
 
 def failed(facts, boot):
@@ -105,7 +139,8 @@ def failed(facts, boot):
     if (outcome["verdict"], outcome["reason"]) != ("failed", REASONS[facts["fault"]]):
         yield f"outcome: {outcome['verdict']}, {outcome['reason']}: {outcome['description']}"
     codes = [code["code"] for code in outcome["codes"]]
-    if not set(facts["screen"]) & set(codes):
+    # Firmware that refuses an unsigned program shows no PXE code.
+    if facts["screen"] and not set(facts["screen"]) & set(codes):
         yield f"codes: the screen shows {facts['screen']}, the answer says {codes}"
     if "duplex" in json.dumps(boot["findings"]):
         yield "a cable is suspected where nothing was sent again"

@@ -12,8 +12,10 @@ Needs root and the packages that record.py needs, and mtools, dosfstools, and u-
 
 import argparse
 import heapq
+import json
 import os
 import pathlib
+import random
 import select
 import socket
 import struct
@@ -189,8 +191,10 @@ def record(arguments, out, work):
         sys.exit(f"pairs: the shell did not finish; see {serial}")
 
 
-def relay(delay_s, drop_every=0):
-    """Forwards frames between QEMU's datagrams and the bridge with a delay; drops every Nth long frame to the guest."""
+def relay(delay_s, drop_every=0, loss_percent=0.0):
+    """Forwards frames between QEMU's datagrams and the bridge with a delay; drops every Nth long frame to the guest, or a
+    share of all TFTP packets in both directions, and counts them (`lost.json`)."""
+    chance, lost = random.Random(1), {"to_client": 0, "to_server": 0}
     tap = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(tap, 0x400454CA, struct.pack("16sH", b"tap0", 0x1002))
     os.set_blocking(tap, False)
@@ -213,6 +217,12 @@ def relay(delay_s, drop_every=0):
                 long += source == tap and len(frame) > LONG
                 if drop_every and source == tap and len(frame) > LONG and long % drop_every == 0:
                     continue
+                # Lost addresses would only add timeouts of seconds: what is lost are packets of files.
+                if loss_percent and is_of_file(frame) and chance.random() * 100 < loss_percent:
+                    lost["to_client" if source == tap else "to_server"] += 1
+                    with open("lost.json", "w", encoding="ascii") as out:
+                        json.dump(lost, out)
+                    continue
                 heapq.heappush(queue, (now + delay_s, number, source == tap, frame))
         while queue and queue[0][0] <= time.monotonic():
             _, _, to_guest, frame = heapq.heappop(queue)
@@ -225,8 +235,17 @@ def relay(delay_s, drop_every=0):
                 pass
 
 
+def is_of_file(frame):
+    """True for the blocks of a TFTP transfer and their acknowledgments: IPv4, UDP, no well-known port."""
+    if len(frame) < 46 or frame[12:14] != b"\x08\x00" or frame[23] != 17:
+        return False
+    source, destination = struct.unpack_from("!HH", frame, 34)
+    return min(source, destination) > 1023 and frame[42:44] in (b"\0\3", b"\0\4")
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["relay"]:
-        relay(float(sys.argv[2]) / 1e3, int(sys.argv[3]) if len(sys.argv) > 3 else 0)
+        relay(float(sys.argv[2]) / 1e3, int(sys.argv[3]) if len(sys.argv) > 3 else 0,
+              float(sys.argv[4]) if len(sys.argv) > 4 else 0.0)
     else:
         main()

@@ -10,6 +10,7 @@ Needs root and several packages, which are listed if missing. Everything that is
 import argparse
 import contextlib
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -18,7 +19,8 @@ import sys
 import tempfile
 import time
 
-NAMESPACE = "onoff-lab"
+# Several recordings may run at once.
+NAMESPACE = f"onoff-lab-{os.getpid()}"
 SERVER_ADDRESS = "192.168.77.1"
 SERVER_ADDRESS_6 = "fd77::1"
 CLIENT_MAC = "52:54:00:77:00:01"
@@ -28,6 +30,8 @@ RELAY = pathlib.Path(__file__).resolve().parent / "pairs.py"
 # Seconds to record after the firmware gave up: long enough to distinguish silence from a truncated capture.
 AFTER_THE_END = 8
 UP = "onoff-lab: up"
+# What the firmware prints when it gives up a program.
+FAILED = r"PXE-E\d\d|Access Denied|Security Violation|Image verification failed"
 FIRMWARE = pathlib.Path("/usr/share/OVMF")
 STUB = pathlib.Path("/usr/lib/systemd/boot/efi/linuxx64.efi.stub")
 
@@ -61,8 +65,14 @@ def main():
                            help="TFTP server: atftpd supports windows over IPv4 only; dnsmasq does not; own (tftpd.py) supports them over both")
     arguments.add_argument("--check-address", action="store_true",
                            help="let the DHCP server check that an address is unused before offering it (about 3 s)")
-    arguments.add_argument("--fault", choices=["missing-file", "dead-server"],
-                           help="make the boot fail: DHCP names a missing file, or a server that does not exist")
+    arguments.add_argument("--fault", choices=["missing-file", "dead-server", "secure-boot", "restarted-server"],
+                           help="make the boot fail: DHCP names a missing file, or a server that does not exist; the firmware refuses the unsigned "
+                                "program; the TFTP server is restarted within the file")
+    arguments.add_argument("--https", action="store_true", help="boot over HTTP in TLS (HTTPClient) instead of TFTP")
+    arguments.add_argument("--delay", type=float, default=0.0, metavar="MS", help="delay each frame on the client's side of the capture")
+    arguments.add_argument("--loss", type=float, default=0.0, metavar="PERCENT", help="lose packets of files on the client's side of the capture")
+    arguments.add_argument("--both", action="store_true", help="capture at the client's port, too: OUT/client.pcap")
+    arguments.add_argument("--window", type=int, default=0, metavar="N", help="with --server own, grant at most N blocks")
     arguments.add_argument("--drop", type=int, default=0, metavar="N", help="drop every Nth block on the client's side of the capture")
     arguments.add_argument("--everywhere", action="store_true",
                            help="capture on every interface (tcpdump -i any): the bridge and its port show each frame twice")
@@ -157,6 +167,9 @@ def record(arguments, program, work):
     serial = arguments.out / "serial.log"
     capture = arguments.out / "capture.pcap"
     serial.unlink(missing_ok=True)
+    secure = arguments.fault == "secure-boot"
+    if secure:
+        shutil.copy(FIRMWARE / "OVMF_VARS_4M.ms.fd", work / "vars.fd")
     named = "missing.efi" if arguments.fault == "missing-file" else BOOT_PROGRAM
     server = DEAD_SERVER if arguments.fault == "dead-server" else SERVER_ADDRESS
     dhcp = ["dnsmasq", "-d", "--conf-file=/dev/null", "--no-hosts", "--no-resolv", "--port=0", "--interface=br0", "--bind-interfaces",
@@ -164,7 +177,14 @@ def record(arguments, program, work):
     if arguments.ipv6:
         dhcp += ["--enable-ra", "--dhcp-range=fd77::50,fd77::99,64,1h", f"--dhcp-option=option6:59,tftp://[{SERVER_ADDRESS_6}]/{named}"]
     else:
-        dhcp += ["--dhcp-range=192.168.77.50,192.168.77.99,255.255.255.0,1h", f"--dhcp-boot={named},,{server}"]
+        dhcp += ["--dhcp-range=192.168.77.50,192.168.77.99,255.255.255.0,1h"]
+        if arguments.https:
+            dhcp += ["--dhcp-vendorclass=set:http,HTTPClient", "--dhcp-option-force=tag:http,60,HTTPClient",
+                     f"--dhcp-boot=tag:http,https://{SERVER_ADDRESS}/{named}",
+                     # PXE, which the firmware tries first, gets no answer: the shortest way to give it up.
+                     "--dhcp-ignore=tag:!http"]
+        else:
+            dhcp += [f"--dhcp-boot={named},,{server}"]
     if not arguments.check_address:
         dhcp.append("--no-ping")
     servers = {"dnsmasq": dhcp}
@@ -172,24 +192,33 @@ def record(arguments, program, work):
         dhcp += ["--enable-tftp", f"--tftp-root={files}"]
     elif arguments.server == "own":
         address = SERVER_ADDRESS_6 if arguments.ipv6 else SERVER_ADDRESS
-        servers["own"] = [sys.executable, RELAY.with_name("tftpd.py"), address, files]
+        servers["own"] = [sys.executable, RELAY.with_name("tftpd.py"), address, files, str(arguments.window)]
     else:
         atftpd = package("atftpd", arguments.cache) / "usr/sbin/atftpd"
         servers["atftpd"] = [atftpd, "--daemon", "--no-fork", "--verbose=7", "--user", "root.root", "--logfile", "-",
                              "--bind-address", SERVER_ADDRESS, files]
+    if arguments.https:
+        servers["https"] = [sys.executable, RELAY.with_name("https.py"), SERVER_ADDRESS, files, work]
     interface = "any" if arguments.everywhere else "tap0"
     servers["tcpdump"] = ["tcpdump", "-i", interface, "-s", "0", "-U", "-w", capture.resolve(), "--time-stamp-precision=nano"]
     network_device = ["-netdev", "tap,id=n0,ifname=tap0,script=no,downscript=no"]
-    if arguments.drop:
-        servers["relay"] = [sys.executable, RELAY, "relay", "0", str(arguments.drop)]
+    if arguments.drop or arguments.delay or arguments.loss:
+        servers["relay"] = [sys.executable, RELAY, "relay", str(arguments.delay), str(arguments.drop), str(arguments.loss)]
         network_device = ["-netdev", "socket,id=n0,udp=127.0.0.1:7711,localaddr=127.0.0.1:7712"]
-    guest = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg", "-cpu", "max,-hypervisor", "-m", "512", "-display", "none",
+    code = "OVMF_CODE_4M.secboot.fd" if secure else "OVMF_CODE_4M.fd"
+    machine = ["q35,smm=on", "-global", "driver=cfi.pflash01,property=secure,value=on"] if secure else ["q35"]
+    guest = ["qemu-system-x86_64", "-machine", *machine, "-accel", "tcg", "-cpu", "max,-hypervisor", "-m", "512", "-display", "none",
              "-no-user-config", "-nodefaults", "-no-reboot",
-             "-drive", f"if=pflash,format=raw,unit=0,readonly=on,file={FIRMWARE}/OVMF_CODE_4M.fd",
+             "-drive", f"if=pflash,format=raw,unit=0,readonly=on,file={FIRMWARE}/{code}",
              "-drive", f"if=pflash,format=raw,unit=1,file={work}/vars.fd",
              *network_device,
              "-device", f"virtio-net-pci,netdev=n0,mac={CLIENT_MAC},bootindex=0,romfile=", "-device", "virtio-rng-pci",
              "-serial", f"file:{serial.resolve()}"]
+    if arguments.both:
+        guest += ["-object", f"filter-dump,id=dump0,netdev=n0,file={(arguments.out / 'client.pcap').resolve()}"]
+    if arguments.https:
+        guest += ["-fw_cfg", f"name=etc/edk2/https/cacerts,file={work}/cacerts",
+                  "-fw_cfg", "name=opt/org.tianocore/IPv6Support,string=no"]
     if arguments.ipv6:
         guest += ["-fw_cfg", "name=opt/org.tianocore/IPv4Support,string=no"]
     inside = ["ip", "netns", "exec", NAMESPACE]
@@ -197,26 +226,39 @@ def record(arguments, program, work):
     with contextlib.ExitStack() as running:
         for name, command in servers.items():
             log = running.enter_context((arguments.out / f"{name}.log").open("wb"))
-            processes[name] = subprocess.Popen([*inside, *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            processes[name] = subprocess.Popen([*inside, *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=work)
             running.callback(stop, processes[name])
         time.sleep(1)
         for name, process in processes.items():
             if process.poll() is not None:
                 sys.exit(f"record: {name} did not start: {text(arguments.out / f'{name}.log')[-500:]}")
+        while arguments.https and not (work / "cacerts").exists():
+            time.sleep(0.1)
         begin = time.monotonic()
         machine = subprocess.Popen([*inside, *guest], stdin=subprocess.DEVNULL)
         running.callback(stop, machine)
-        ended = re.compile(r"PXE-E\d\d" if arguments.fault else re.escape(UP))
+        ended = re.compile(FAILED if arguments.fault else re.escape(UP))
+        restarts = arguments.fault == "restarted-server"
         while not ended.search(text(serial)):
             if machine.poll() is not None or time.monotonic() - begin > arguments.limit:
                 sys.exit(f"record: no {ended.pattern} within {arguments.limit:.0f} s. Last console output:\n{text(serial)[-2000:]}")
+            # A quarter of the file has passed: its transfer ends with the process, and the next one knows nothing of it.
+            if restarts and capture.exists() and capture.stat().st_size > program.stat().st_size / 4:
+                restarts = False
+                stop(processes["own"])
+                log = running.enter_context((arguments.out / "own-again.log").open("wb"))
+                again = subprocess.Popen([*inside, *servers["own"]], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+                running.callback(stop, again)
             time.sleep(0.1)
         end_after = time.monotonic() - begin
         time.sleep(AFTER_THE_END if arguments.fault else 1)
     screen = re.findall(r"PXE-E\d\d", text(serial))
     return {"server": arguments.server, "server_address": SERVER_ADDRESS, "client_mac": CLIENT_MAC, "file": BOOT_PROGRAM,
             "file_bytes": program.stat().st_size, "address_checked": arguments.check_address, "fault": arguments.fault,
-            "dropped_every": arguments.drop, "ip_version": 6 if arguments.ipv6 else 4, "everywhere": arguments.everywhere, "screen": screen[:1],
+            "dropped_every": arguments.drop, "delay_ms": arguments.delay, "loss_percent": arguments.loss, "https": arguments.https,
+            "both": arguments.both,
+            "lost": json.loads((work / "lost.json").read_text()) if (work / "lost.json").exists() else None,
+            "window": arguments.window, "ip_version": 6 if arguments.ipv6 else 4, "everywhere": arguments.everywhere, "screen": screen[:1],
             "end": "gave up" if arguments.fault else "up", "end_after_s": round(end_after, 3),
             "capture_bytes": capture.stat().st_size}
 
