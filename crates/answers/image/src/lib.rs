@@ -8,6 +8,7 @@ mod compare;
 mod edition;
 mod overlay;
 pub mod prefetch;
+pub mod protected;
 mod services;
 mod setting;
 mod startup_files;

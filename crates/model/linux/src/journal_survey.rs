@@ -109,8 +109,7 @@ impl BootSummary {
             true => self.entries.max(other.entries),
             false => self.entries.saturating_add(other.entries),
         };
-        let earliest = |a: Option<i64>, b: Option<i64>| a.into_iter().chain(b).min();
-        self.first_realtime_us = earliest(self.first_realtime_us, other.first_realtime_us);
+        self.first_realtime_us = self.first_realtime_us.into_iter().chain(other.first_realtime_us).min();
         self.last_realtime_us = self.last_realtime_us.max(other.last_realtime_us);
         self.last_monotonic_us = self.last_monotonic_us.max(other.last_monotonic_us);
         self.sequence = match (self.sequence, other.sequence) {

@@ -353,6 +353,7 @@ mod tests {
             recording: None,
             user_input_ns: 0,
             settings: String::new(),
+            outcome: String::new(),
             measures: measures
                 .iter()
                 .map(|&(key, category, value)| Measure {

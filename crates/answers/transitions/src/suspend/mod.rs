@@ -11,8 +11,6 @@ mod notified;
 mod phase_parts;
 mod phases;
 mod power_report;
-#[cfg(test)]
-mod random_traces;
 pub mod report;
 mod requests;
 mod session;

@@ -69,12 +69,12 @@ impl ClockFit {
     }
 
     /// Converts a time of the client's capture to a time of the server's, ns.
-    pub(super) fn to_server_ns(&self, client_ns: i64) -> i64 {
+    pub(super) fn to_server_ns(self, client_ns: i64) -> i64 {
         client_ns.saturating_add(self.offset_at(client_ns))
     }
 
     /// Converts a time of the server's capture to a time of the client's, ns.
-    pub(super) fn to_client_ns(&self, server_ns: i64) -> i64 {
+    pub(super) fn to_client_ns(self, server_ns: i64) -> i64 {
         server_ns.saturating_sub(self.offset_at(server_ns.saturating_sub(self.offset_ns)))
     }
 

@@ -1,5 +1,7 @@
 //! Checks that the analysis of random traces does not panic and does bounded work.
 
+#![allow(clippy::unwrap_used)]
+
 use onoff_trace::{
     Activity, ActivityKind, ContextSwitch, ContextSwitches, Milestone, Notification, NotificationKind, PowerRequest,
     PowerRequestKind, PowerRequestScope, PowerStateKind, Process, StringId, Trace, milestone, power_phase,
@@ -7,7 +9,8 @@ use onoff_trace::{
 
 use onoff_testkit::hostile::ExtremeValues;
 
-use super::{PowerTransition, SuspendOptions, analyze, fast_startup};
+use onoff_transitions::suspend::report::PowerTransition;
+use onoff_transitions::suspend::{SuspendOptions, analyze, fast_startup};
 
 const TEXTS: [&str; 22] = [
     "",
