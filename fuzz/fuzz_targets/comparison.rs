@@ -66,7 +66,7 @@ fuzz_target!(|bytes: &[u8]| {
             markdown::write(&comparison.tables, &mut out).unwrap();
             check_limits(&comparison, &limits)
         }
-        Err(reason) => report_without_verdict(&configurations, &options, &limits, &reason),
+        Err(reason) => report_without_verdict(&configurations, &options, &limits, &reason.to_string()),
     };
     junit::write(&report, &mut out).unwrap();
     sarif::write(&report, "0", &mut out).unwrap();

@@ -97,7 +97,7 @@ pub struct AxisJoin {
     pub evidence: Vec<AxisEvidence>,
     /// Evidence against the join; empty if joined.
     pub opposing: Vec<AxisEvidence>,
-    /// Number of boots in the capture that fit, if more than one and nothing tells them apart; otherwise 0.
+    /// Number of boots in the capture that fit equally well, if more than one; otherwise 0.
     pub equal_matches: u64,
 }
 
