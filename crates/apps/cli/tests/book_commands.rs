@@ -40,7 +40,9 @@ const BEFORE: [&str; 3] = ["old", "before", "good"];
 const AFTER: [&str; 2] = ["new", "after"];
 
 /// Commands whose files have the names of samples, but other content.
-const OTHER_CONTENT: [&str; 6] = [
+const OTHER_CONTENT: [&str; 7] = [
+    // The sample was traced for analysis, so it has no verdict.
+    "onoff gate boot.etl",
     "onoff gate boot.pcap",
     "onoff gate pxe.json",
     "onoff image new/ --compare old/",

@@ -138,7 +138,7 @@ fn rejects_incompatible_options() {
     error("disk boot.etl --by path --format svg", "--by: ");
     error("files boot.etl --format folded", "--format: ");
     error("export boot.etl --format perfetto --symbols . -o boot.trace", "--symbols ");
-    error("summary boot.etl --format speedscope", "--format: ");
+    error("summary boot.etl --format speedscope", "for '--format");
     error("cpu boot.etl --format svg -o boot.etl", "boot.etl");
 }
 
