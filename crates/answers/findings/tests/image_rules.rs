@@ -270,7 +270,7 @@ const TESTED: [(&str, &str, &str, &str); 22] = [
         "advice_never_disables_guarded_services",
         "leave Shield unchanged",
     ),
-    ("guard", "answers/findings/src/protected.rs", "guards_critical_and_protected_services", "rdyboost"),
+    ("guard", "answers/image/src/protected.rs", "guards_critical_and_protected_services", "rdyboost"),
     ("boot/nfs-client", SCENARIOS, "", "boot/nfs-client"),
     ("boot/service-in-group-slow", SCENARIOS, "", "boot/service-in-group-slow"),
     ("boot/service-chain", SCENARIOS, "", "boot/service-chain"),
