@@ -42,13 +42,25 @@ function eventLogs(): string[] {
   return readdirSync(logs).map((name) => join(logs, name));
 }
 
+/** The names of transitions and lanes, once the page has laid them out: the same twice in a row. */
+async function settledNames(page: Page): Promise<string[]> {
+  let last: string[] = [];
+  for (let tries = 0; tries < 40; tries++) {
+    const names = await page.$$eval(".chips button, .name .text", (all) =>
+      all.map((each) => (each as HTMLElement).innerText),
+    );
+    if (names.length > 0 && names.join("\n") === last.join("\n")) return names;
+    last = names;
+    await new Promise((done) => setTimeout(done, 250));
+  }
+  throw new Error(`the lanes do not settle: ${last.join(", ")}`);
+}
+
 /** What a person reads on the page of a recording. */
 async function read(page: Page): Promise<string[]> {
   await page.waitForSelector(".ribbon .phase, .pane h2");
   const shown = [await text(page, "header .machine"), await text(page, ".headline"), await text(page, ".ribbon")];
-  shown.push(
-    ...(await page.$$eval(".chips button, .name .text", (all) => all.map((each) => (each as HTMLElement).innerText))),
-  );
+  shown.push(...(await settledNames(page)));
   for (const tab of ["1", "3", "6", "7"]) {
     await press(page, tab);
     shown.push(await text(page, ".pane"));
