@@ -11,6 +11,7 @@ export PATH := $(PATH):$(TARGET_DIR)/tools/bin
 RECORDING ?= samples/slow-boot.etl
 REFERENCE ?= ../shared/reference
 SCENARIOS ?=
+BOOTS ?=
 # .ci/run sets it to `test`, which is built already.
 DEMO_PROFILE ?= dev
 FUZZ_SECONDS ?= 600
@@ -87,11 +88,11 @@ install: ## install the program, shell completions and manual pages under PREFIX
 
 lab: lab-netboot lab-guest ## record machines under QEMU and check onoff's reports (Debian, as root; 30 minutes)
 
-lab-netboot: ## record two network boots under QEMU and check onoff's reports (Debian, as root)
+lab-netboot: ## record network boots under QEMU and check onoff's reports (BOOTS="windows twice" for two; Debian, as root)
 	@tools/setup rust
 	@tools/setup lab
 	cargo build --profile test --locked --package onoff
-	lab/netboot/check.py $(TARGET_DIR)/debug/onoff
+	folder=$$(mktemp -d) && lab/netboot/check.py $(TARGET_DIR)/debug/onoff "$$folder" $(BOOTS) && rm -r "$$folder"
 
 lab-guest: ## record boots, shutdowns and sleeps of a guest and check onoff's reports (SCENARIOS=quick for two)
 	@tools/setup rust
