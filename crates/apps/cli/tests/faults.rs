@@ -181,12 +181,15 @@ fn assert_no_crash(output: &Output, context: &str) {
 #[test]
 fn few_descriptors_give_a_sentence() {
     let folder = Folder::boot(SCENARIO);
+    let run = |count: u32, arguments: &str| run_after(&folder, &format!("ulimit -n {count}"), arguments);
+    // Below this number, the system cannot load the program: the caller may have left files open.
+    let min_count = (4..).find(|&count| run(count, "--version").status.success()).unwrap();
     let mut codes = Vec::new();
-    for count in [4, 5, 6, 7, 8, 10, 12, 16, 24] {
+    for count in [0, 1, 2, 3, 4, 6, 8, 12, 20].map(|more| min_count + more) {
         for arguments in
             ["boot boot.etl", "summary boot.etl boot.etl -o rows.txt", "export boot.etl --format arrow -o new"]
         {
-            let output = run_after(&folder, &format!("ulimit -n {count}"), arguments);
+            let output = run(count, arguments);
             assert_no_crash(&output, &format!("{count} descriptors: {arguments}"));
             codes.push(output.status.code().unwrap());
             let _ = fs::remove_dir_all(folder.path("new"));
