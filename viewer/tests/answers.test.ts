@@ -1,4 +1,4 @@
-/** Numbers that the page shows are those of the commands, also for large and damaged recordings. */
+/** The page shows the same numbers as the commands, also for large and damaged recordings. */
 
 import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";

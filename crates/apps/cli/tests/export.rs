@@ -2,6 +2,7 @@
 //! independently of the writer.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::harness::Folder;
 use serde_json::Value;
@@ -300,6 +301,27 @@ fn metrics_are_the_numbers_of_the_summary() {
         "onoff_blame_seconds{transition=\"boot\",number=\"1\",phase=\"WinLogonInit\",subject=\"SoundShaper\""
     ));
     assert!(value("onoff_recording_lost_events") == 0.0);
+}
+
+#[test]
+fn metrics_of_network_boots_are_the_numbers_of_the_summary() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/netboot-slow-link.pcap.xz");
+    let folder = Folder::new();
+    std::fs::copy(sample, folder.path("boot.pcap.xz")).unwrap();
+    folder.answer("export boot.pcap.xz --format openmetrics -o boot.prom");
+    let metrics = std::fs::read_to_string(folder.path("boot.prom")).unwrap();
+    let summary: Value = serde_json::from_str(&folder.answer("summary boot.pcap.xz --format json")).unwrap();
+    let row = &summary["rows"][0];
+    let seconds = |value: &Value| value.as_i64().unwrap() as f64 / 1e9;
+    let labels = format!("transition=\"netboot\",number=\"1\",variant={}", row["variant"]);
+    let duration = format!("onoff_transition_duration_seconds{{{labels}}} {}\n", seconds(&row["duration_ns"]));
+    assert!(metrics.contains(&duration), "{duration} in {metrics}");
+    let phase = format!(
+        "onoff_phase_duration_seconds{{transition=\"netboot\",number=\"1\",phase={}}} {}\n",
+        row["phase"],
+        seconds(&row["phase_ns"])
+    );
+    assert!(metrics.contains(&phase), "{phase} in {metrics}");
 }
 
 #[test]

@@ -32,6 +32,7 @@ impl LoadedRecording {
             .zip(1_usize..)
             .map(|(boot, number)| {
                 let mut transition = transition(boot, has_several.then_some(number));
+                transition.number = u32::try_from(number).unwrap_or(u32::MAX);
                 shades::assign(&mut transition.phases);
                 transition
             })
@@ -150,6 +151,7 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
     }
     PageTransition {
         kind: "netboot".to_owned(),
+        variant: boot.outcome.verdict.as_str().to_owned(),
         title: number.map_or_else(|| "Network boot".to_owned(), |number| format!("Network boot {number}")),
         headline,
         start_ns: boot.start_ns,

@@ -48,8 +48,8 @@ samples with call stacks by thread, with function names if '--symbols' finds the
 everything else as markers. Both viewers run in the browser and do not upload the file.
 
 The Chrome file has the same tracks as the Perfetto file. The pprof file has the samples only. OTLP has a trace for each \
-transition, with findings as events; send it to the path /v1/traces of a receiver. The metrics are those of the \
-summary, in seconds.
+transition, with findings as events; send it to the path /v1/traces of a receiver. The metrics have the numbers \
+of 'onoff summary', in seconds.
 
 Parquet, Arrow and CSV go into a new folder: one file per table, with rows in chronological \
 order, and recording.json, which describes the recording and its losses. Times are in nanoseconds from \

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use onoff_compare::RunSubject;
 use onoff_transitions::overview::{TransitionOverview, overview};
 
 use crate::build::LoadedRecording;
@@ -59,15 +60,12 @@ pub fn write(recording: &LoadedRecording, out: &mut dyn Write) -> io::Result<()>
         if let Some(origin_ns) = trace.clock.start_unix_ns {
             start.add(&labels, seconds(origin_ns.saturating_add(transition.start_ns)));
         }
-        let is_same =
-            |row: &&TransitionOverview| row.kind.as_str() == transition.kind && row.number == transition.number;
-        if let Some(row) = rows.iter().find(is_same) {
-            if let Some(ns) = row.duration_ns {
-                duration.add(&labels, seconds(ns));
-            }
-            for (phase, ns) in row.measured_phases() {
-                phases.add(&[&labels[..2], &[("phase", phase.name.as_str())]].concat(), seconds(ns));
-            }
+        let (duration_ns, phases_ns) = durations(transition, &rows);
+        if let Some(ns) = duration_ns {
+            duration.add(&labels, seconds(ns));
+        }
+        for (phase, ns) in phases_ns {
+            phases.add(&[&labels[..2], &[("phase", phase)]].concat(), seconds(ns));
         }
         add_blame(transition, &labels[..2], &mut blame);
         for finding in &transition.findings {
@@ -84,6 +82,21 @@ pub fn write(recording: &LoadedRecording, out: &mut dyn Write) -> io::Result<()>
         write_family(family, out)?;
     }
     writeln!(out, "# EOF")
+}
+
+/// Returns the duration of a transition, and the known durations of its phases, ns: as in the summary.
+fn durations<'t>(transition: &'t PageTransition, rows: &'t [TransitionOverview]) -> (Option<i64>, Vec<(&'t str, i64)>) {
+    let is_same = |row: &&TransitionOverview| row.kind.as_str() == transition.kind && row.number == transition.number;
+    if let Some(row) = rows.iter().find(is_same) {
+        return (row.duration_ns, row.measured_phases().map(|(phase, ns)| (phase.name.as_str(), ns)).collect());
+    }
+    // A network boot ends with its last stage.
+    if transition.kind != RunSubject::Netboot.as_str() {
+        return (None, Vec::new());
+    }
+    let length_ns = |start_ns: i64, end_ns: i64| end_ns.saturating_sub(start_ns);
+    let stages = transition.phases.iter().map(|stage| (stage.name.as_str(), length_ns(stage.start_ns, stage.end_ns)));
+    (Some(length_ns(transition.start_ns, transition.end_ns)), stages.collect())
 }
 
 fn add_blame(transition: &PageTransition, labels: &[(&str, &str)], blame: &mut Family) {

@@ -67,7 +67,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                     "find out what the disk wrote ('onoff disk FILE'); write it earlier, or use a faster disk".to_owned()
                 }
                 (_, shutdown_step::WAIT_FOR_PROCESSES) => {
-                    "find out which process ended last ('onoff processes FILE'), and have it end when it is told to".to_owned()
+                    "find out which process ended last ('onoff processes FILE'), and have it end when it is asked to".to_owned()
                 }
                 (Some(false), _) => {
                     "record the shutdown with wait stacks to find the driver: the disk was idle for most of the step".to_owned()
