@@ -4,7 +4,6 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { showsFullSleep } from "./fold";
 import { redo, undo } from "./history";
 import { showFinding } from "./panes/Details";
-import { phaseDuration } from "./Ribbon";
 import {
   address,
   collapsedGroups,
@@ -25,6 +24,7 @@ import {
   selection,
   sheet,
   showEvents,
+  showsPair,
   tab,
   tabs,
   theme,
@@ -33,6 +33,7 @@ import {
   view,
   entireRange,
   groupTitle,
+  phaseDuration,
 } from "./state";
 import { duration } from "./time";
 import { deleteView, saveView } from "./views";
@@ -110,6 +111,7 @@ const COMMANDS: [string, () => void][] = [
   ["Expand all groups", () => (collapsedGroups.value = new Set())],
   ["Restore the order of tracks and groups", () => ((trackMoves.value = []), (groupOrder.value = []))],
   ["Show events of the selection or range", () => showEvents(selectedRange() ?? view.value)],
+  ["Show or hide the other side of a comparison", () => (showsPair.value = !showsPair.value)],
   ["Show the entire recording", () => goTo(entireRange.value)],
   ["Back", goBack],
   ["Show hidden tracks", () => (hiddenTracks.value = new Set())],
@@ -197,6 +199,7 @@ const KEYS: [string, string][] = [
   ["X", "predict with or without the selected finding"],
   ["1 to 8", "switch tabs"],
   ["B", "in a comparison: switch to the other side, aligned at the same phase"],
+  ["O", "in a comparison: show or hide the lanes of the other side"],
   ["U or Ctrl + Z", "undo"],
   ["Y or Ctrl + Shift + Z", "redo"],
   ["V", "saved views"],

@@ -1,7 +1,6 @@
 /** Tables added to the printout: phases with their largest contributors, and findings. */
 
-import { recording, transition } from "./state";
-import { phaseDuration } from "./Ribbon";
+import { recording, transition, phaseDuration } from "./state";
 import { formatCost, duration } from "./time";
 
 export function PrintTables() {

@@ -6,6 +6,7 @@ import {
   baselineMedians,
   goTo,
   page,
+  phaseDuration,
   recording,
   recordingIndex,
   selection,
@@ -17,10 +18,6 @@ import {
 } from "./state";
 import { duration } from "./time";
 import { WhatIfRow } from "./WhatIf";
-
-/** Duration of a phase as all commands report it: without the idle time at its end and without waiting for a person. */
-export const phaseDuration = (phase: Phase): number =>
-  phase.end_ns - phase.start_ns - phase.idle_ns - phase.user_input_ns;
 
 export const cssBounds = (range: Range, start: number, end: number) => {
   const left = Math.max(0, rangeFraction(start, range));

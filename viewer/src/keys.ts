@@ -23,6 +23,7 @@ import {
   shownProcess,
   shownTracks,
   showRecording,
+  showsPair,
   shiftTrack,
   tab,
   tabs,
@@ -140,6 +141,7 @@ export function onKey(event: KeyboardEvent): void {
       chosen?.kind === "slice" &&
       ((hiddenTracks.value = toggled(hiddenTracks.value, chosen.track)), (selection.value = null)),
     b: () => page.value.comparison && page.value.recordings.length > 1 && showRecording(1 - recordingIndex.value),
+    o: () => page.value.comparison && (showsPair.value = !showsPair.value),
     x: () =>
       chosen?.kind === "finding" &&
       transition.value?.findings[chosen.index]?.changes.length &&

@@ -44,13 +44,13 @@ export function clearCaches(): void {
 const laneCache = new Map<string, CachedLane>();
 const pendingRequests = new Set<string>();
 
-const key = (track: number) => `${recordingIndex.value}/${track}`;
+const key = (index: number, track: number) => `${index}/${track}`;
 
-/** The finest available lane of a track, with the range that it was drawn for. */
-export function cachedLane(track: number, pixels: number): CachedLane | undefined {
-  const current = recording.value;
+/** The finest available lane of a track of the recording with this index, with the range that it was drawn for. */
+export function cachedLane(track: number, pixels: number, index = recordingIndex.value): CachedLane | undefined {
+  const current = page.value.recordings[index];
   if (!current) return undefined;
-  if (page.value.served) return laneCache.get(key(track));
+  if (page.value.served) return laneCache.get(key(index, track));
   const level =
     current.drawn.find((candidate) => candidate.pixels >= pixels) ?? current.drawn[current.drawn.length - 1];
   const lane = level?.lanes[track];
@@ -60,27 +60,32 @@ export function cachedLane(track: number, pixels: number): CachedLane | undefine
 }
 
 /** Pixels of the entire recording at which `range` has `pixels`. Selects a resolution of the lanes in the page. */
-export function entireRecordingPixels(range: Range, pixels: number): number {
-  const current = recording.value;
+export function entireRecordingPixels(range: Range, pixels: number, index = recordingIndex.value): number {
+  const current = page.value.recordings[index];
   return current ? (pixels * current.duration_ns) / Math.max(1, range.end - range.start) : pixels;
 }
 
 /** Requests the lanes of tracks from the server, except those already cached for this range and resolution. */
-export async function loadLanes(tracks: number[], range: Range, pixels: number): Promise<void> {
+export async function loadLanes(
+  tracks: number[],
+  range: Range,
+  pixels: number,
+  index = recordingIndex.value,
+): Promise<void> {
   if (!page.value.served) return;
   const missing = tracks.filter((track) => {
-    const cached = laneCache.get(key(track));
+    const cached = laneCache.get(key(index, track));
     return !cached || cached.range.start !== range.start || cached.range.end !== range.end || cached.pixels !== pixels;
   });
   if (missing.length === 0) return;
-  const request = `lanes?recording=${recordingIndex.value}&tracks=${missing.join(",")}&from=${Math.round(range.start)}&to=${Math.round(range.end)}&pixels=${pixels}`;
+  const request = `lanes?recording=${index}&tracks=${missing.join(",")}&from=${Math.round(range.start)}&to=${Math.round(range.end)}&pixels=${pixels}`;
   if (pendingRequests.has(request)) return;
   pendingRequests.add(request);
   try {
     const lanes = (await answer(request)) as DrawnLane[];
-    missing.forEach((track, index) => {
-      const lane = lanes[index];
-      if (lane) laneCache.set(key(track), { range, pixels, lane });
+    missing.forEach((track, position) => {
+      const lane = lanes[position];
+      if (lane) laneCache.set(key(index, track), { range, pixels, lane });
     });
     serverError.value = "";
     laneRevision.value += 1;

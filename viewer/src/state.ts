@@ -92,6 +92,8 @@ export const savedViews = signal<readonly SavedView[]>([]);
 export const detailedGroups = signal<ReadonlySet<string>>(new Set());
 /** Tones that the legend hides. */
 export const hiddenTones = signal<ReadonlySet<number>>(new Set());
+/** True if a comparison draws the lanes of both recordings. */
+export const showsPair = signal(true);
 export const chain = signal<WaitChain | null>(null);
 /** Process whose CPU usage, disk usage and threads are drawn above the lanes: the one that had this id at a time. */
 export const shownProcess = signal<{ process: number; time: number; name: string } | null>(null);
@@ -136,6 +138,10 @@ export const homeRange = computed<Range>(() => {
     end: Math.min(entireRange.value.end, end + margin),
   };
 });
+
+/** Duration of a phase as all commands report it: without the idle time at its end and without waiting for a person. */
+export const phaseDuration = (phase: Phase): number =>
+  phase.end_ns - phase.start_ns - phase.idle_ns - phase.user_input_ns;
 
 /** The phase that covers most of a range. */
 export function phaseAt(range: Range): Phase | undefined {
@@ -310,7 +316,7 @@ const BRIEF_GROUPS: readonly string[] = [
   "processes",
   "log",
 ];
-const BRIEF_TRACKS = 3;
+export const BRIEF_TRACKS = 3;
 /** Number of tracks that are all shown. */
 const FEW_TRACKS = 20;
 
@@ -440,6 +446,7 @@ export function address(withSaved = true): string {
   if (detailedGroups.value.size) parts.set("detail", [...detailedGroups.value].join("~"));
   if (hiddenTones.value.size) parts.set("without-tones", [...hiddenTones.value].join("~"));
   if (flameShowsWaits.value) parts.set("flame", "waits");
+  if (!showsPair.value) parts.set("pair", "off");
   if (theme.value) parts.set("theme", theme.value);
   if (withSaved) for (const saved of savedViews.value) parts.append("saved", `${saved.name}~${saved.address}`);
   return parts.toString();
@@ -533,6 +540,7 @@ export function applyAddress(fragment: string): void {
   sortColumn.value = names("sort")[0] ?? "";
   sortsAscending.value = parts.get("order") === "up";
   flameShowsWaits.value = parts.get("flame") === "waits";
+  showsPair.value = parts.get("pair") !== "off";
   groupOrder.value = names("groups");
   const pairs = (parts.get("move") ?? "").split("~").map((text) => text.split(".").map(Number));
   trackMoves.value = pairs.filter(

@@ -467,6 +467,14 @@ describe.each(browsers)("in %s", (name) => {
     expect(await marks("legacyscan")).toEqual([expect.stringMatching(/^-8\d\d ms$/)]);
     expect(await marks("usbxhci")).toEqual([]);
     await page.$eval('input[type="search"]', (input) => (input as HTMLInputElement).blur());
+    // Each lane is above the one of the same name on the other side.
+    const others = () =>
+      page.$$eval(".name.other", (all) => all.map((each) => (each as HTMLElement).innerText.trim()));
+    expect((await others()).slice(0, 2)).toEqual(["baseline: phases", "baseline"]);
+    await press(page, "o");
+    expect(await others()).toEqual([]);
+    await press(page, "o");
+    expect((await others()).length).toBeGreaterThan(2);
     // The other side is aligned at the start of the same phase.
     await click(page, ".phase", "WinLogonInit");
     await press(page, "f", "w", "b");

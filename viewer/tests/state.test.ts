@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Page, Phase, Track } from "../src/data";
 import * as fold from "../src/fold";
 import * as history from "../src/history";
+import { otherRange, pair, visiblePart } from "../src/lanes/pair";
 import * as state from "../src/state";
 import { deleteView, saveView } from "../src/views";
 
@@ -313,5 +314,106 @@ describe("time asleep", () => {
     for (let step = 0; step < 12; step += 1) state.pan(0.5);
     expect(state.view.value.start).toBeGreaterThan(10e9 + night);
     expect(state.view.value.end).toBeLessThanOrEqual(state.entireRange.value.end + 1);
+  });
+});
+
+describe("the other side of a comparison", () => {
+  const transitionOf = (phases: Phase[]) => ({
+    kind: "boot",
+    number: 1,
+    variant: "",
+    title: "Boot",
+    headline: [],
+    fix_first: "",
+    start_ns: phases[0]?.start_ns ?? 0,
+    end_ns: phases[phases.length - 1]?.end_ns ?? 0,
+    phases,
+    unplaced: [],
+    band: null,
+    ticks: [],
+    still_running: [],
+    findings: [],
+    predictions: [],
+  });
+  const first = basePage.recordings[0] as Page["recordings"][0];
+  const before = {
+    ...first,
+    transitions: [transitionOf([phase("one", 0, 10e9), phase("two", 10e9, 12e9), phase("gone", 12e9, 13e9)])],
+    tracks: [track(0, "services", "Audio"), track(1, "services", "Old"), track(2, "devices", "Audio")],
+  };
+  const after = {
+    ...first,
+    transitions: [
+      transitionOf([phase("one", 1e9, 7e9), phase("new", 7e9, 8e9), { ...phase("two", 8e9, 13e9), idle_ns: 1e9 }]),
+    ],
+    tracks: [track(0, "devices", "Audio"), track(1, "services", "New"), track(2, "services", "Audio")],
+  };
+  const side = (name: string, recording: number | null) => ({ name, runs: [], recording, shown_run: null });
+  const comparison = (sides: ReturnType<typeof side>[]) => ({
+    answer: [],
+    sides,
+    explanations: [],
+    lists: [],
+    moved: [],
+  });
+
+  beforeEach(() => {
+    const sides = [side("old", 0), side("new", 1)];
+    state.page.value = { ...basePage, recordings: [before, after], comparison: comparison(sides) };
+    state.recordingIndex.value = 1;
+    state.transitionIndex.value = 0;
+    state.showsPair.value = true;
+  });
+
+  it("aligns the phases that both have at their starts, and tells how much longer the shown ones are", () => {
+    const aligned = pair.value?.pieces.map(({ title, start, end, phaseEnd, offset, difference }) => [
+      title,
+      start,
+      end,
+      phaseEnd,
+      offset,
+      difference,
+    ]);
+    // "one" was longer before and ends with the shown phase; "two" was shorter; "new" and "gone" have no counterpart.
+    expect(aligned).toEqual([
+      ["one", 1e9, 7e9, 7e9, 1e9, -4e9],
+      ["two", 8e9, 10e9, 13e9, -2e9, 2e9],
+    ]);
+    expect(pair.value?.pieces.map((piece) => piece.continues)).toEqual([true, false]);
+    expect(pair.value).toMatchObject({ side: "old", isBaseline: true, index: 0 });
+  });
+
+  it("pairs tracks of the same group, section and name, whatever their numbers", () => {
+    expect([...(pair.value?.counterparts ?? [])].map(([id, other]) => [id, other.id])).toEqual([
+      [0, 2],
+      [2, 0],
+    ]);
+    expect(pair.value?.others.map((other) => other.name)).toEqual(["Old"]);
+  });
+
+  it("draws only what a range shows", () => {
+    const pieces = pair.value?.pieces ?? [];
+    expect(otherRange(pieces, { start: 6e9, end: 9e9 })).toEqual({ start: 5e9, end: 11e9 });
+    expect(otherRange(pieces, { start: 7.2e9, end: 7.8e9 })).toBeNull();
+    expect(pieces[1] && visiblePart(pieces[1], { start: 10.5e9, end: 12e9 })).toBeNull();
+  });
+
+  it("is absent without a comparison, without the file of the other side, and when hidden", () => {
+    state.showsPair.value = false;
+    expect(pair.value).toBeNull();
+    state.showsPair.value = true;
+    state.page.value = { ...state.page.value, comparison: comparison([side("old", null), side("new", 1)]) };
+    expect(pair.value).toBeNull();
+    state.page.value = { ...state.page.value, comparison: null };
+    expect(pair.value).toBeNull();
+  });
+
+  it("is part of the address only when hidden", () => {
+    expect(state.address()).not.toContain("pair");
+    state.showsPair.value = false;
+    const hidden = state.address();
+    state.showsPair.value = true;
+    state.applyAddress(hidden);
+    expect(state.showsPair.value).toBe(false);
   });
 });

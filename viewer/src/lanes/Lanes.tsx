@@ -7,6 +7,7 @@ import type { Track } from "../data";
 import { gridTimes, pixelScale, rangeFraction, compressionRatio, timeAtFraction } from "../fold";
 import { laneRevision, cachedArrows, cachedLane, entireRecordingPixels, loadLanes, loadArrows } from "../source";
 import {
+  BRIEF_TRACKS,
   collapsedGroups,
   DETAIL_SECTION,
   detailTracks,
@@ -21,21 +22,31 @@ import {
   pan,
   pinnedTracks,
   recording,
+  reveal,
   revealedTrack,
   selection,
   shownProcess,
   shownTracks,
+  showRecording,
+  showsPair,
+  page,
   tab,
   theme,
   toggled,
+  trackFilter,
   transition,
   view,
   zoom,
+  type Range,
 } from "../state";
 import { axisLabel, axisStep } from "../time";
 import {
   drawArrows,
   drawLane,
+  drawPaired,
+  drawPairedPhases,
+  laneAxis,
+  pairAxes,
   readColors,
   sharesAt,
   sliceAtPoint,
@@ -44,6 +55,7 @@ import {
   type Hit,
   type Hover,
 } from "./draw";
+import { otherRange, pair, type Pair } from "./pair";
 import { Rows } from "./Rows";
 import { Tip } from "./Tip";
 
@@ -54,26 +66,49 @@ interface Item {
   height: number;
   head?: string;
   track?: Track;
+  /** A track of the other recording of a comparison. */
+  other?: Track;
+  /** True if the item is the other recording's phases. */
+  isPhases?: boolean;
 }
 
 /** Positions of group headings and tracks, top to bottom. */
-function layout(tracks: Track[]): { items: Item[]; height: number } {
+function layout(tracks: Track[], paired: Pair | null): { items: Item[]; height: number } {
   const items: Item[] = [];
   let top = 0;
   let group = "";
-  const head = (name: string) => {
-    items.push({ top, height: HEAD, head: name });
-    top += HEAD;
+  const add = (height: number, item: Partial<Item>) => {
+    items.push({ top, height, ...item });
+    top += height;
   };
+  const head = (name: string) => add(HEAD, { head: name });
+  const addTrack = (name: "track" | "other", track: Track | undefined) => {
+    if (track) add(laneHeight(track.kind, track.rows), { [name]: track });
+  };
+  const missing = new Map<string, Track[]>();
+  for (const track of shownOthers(paired?.others ?? [])) {
+    missing.set(track.group, [...(missing.get(track.group) ?? []), track]);
+  }
+  /** Ends a group with the tracks that only the other recording has. */
+  const finish = (name: string) => {
+    for (const track of missing.get(name) ?? []) addTrack("other", track);
+    missing.delete(name);
+  };
+  if (paired) add(HEAD, { isPhases: true });
   for (const track of tracks) {
     const trackGroup = pinnedTracks.value.has(track.id) ? "pinned" : track.group;
     if (trackGroup !== group) {
+      finish(group);
       group = trackGroup;
       head(group);
     }
-    const height = laneHeight(track.kind, track.rows);
-    items.push({ top, height, track });
-    top += height;
+    addTrack("track", track);
+    addTrack("other", paired?.counterparts.get(track.id));
+  }
+  finish(group);
+  for (const name of missing.keys()) {
+    head(name);
+    finish(name);
   }
   const present = new Set<string>(recording.value?.tracks.map((track) => track.group));
   for (const folded of collapsedGroups.value) if (present.has(folded)) head(folded);
@@ -88,7 +123,8 @@ export function Lanes() {
   const [hover, setHover] = useState<Hover | null>(null);
   const drag = useRef<{ x: number; start: number; pan: boolean; moved: boolean } | null>(null);
   const tracks = shownTracks.value;
-  const { items, height } = layout(tracks);
+  const paired = pair.value;
+  const { items, height } = layout(tracks, paired);
   const visible = items.filter((item) => item.top < scroll + size.height && item.top + item.height > scroll);
   const range = view.value;
   // Subscribe to new lane data, because the drawing effect below does not.
@@ -126,6 +162,9 @@ export function Lanes() {
           range,
           pixels,
         ).then(() => {
+          const other = paired && otherRange(paired.pieces, range);
+          const others = visible.flatMap((item) => (item.other ? [item.other.id] : []));
+          if (other) void loadLanes(others, other, pairPixels(other, range, pixels), paired.index);
           if (visible.some((item) => item.track?.group === "critical_path")) return loadArrows(range, pixels);
           return undefined;
         }),
@@ -151,11 +190,14 @@ export function Lanes() {
     context.fillStyle = colors.line;
     for (const time of gridTimes(range, step)) context.fillRect(position(time), 0, 1, size.height);
     for (const phase of transition.value?.phases ?? []) context.fillRect(position(phase.end_ns) - 1, 0, 2, size.height);
+    const axis = laneAxis(range, size.width);
     for (const item of visible) {
-      if (!item.track) continue;
-      const cached = cachedLane(item.track.id, entireRecordingPixels(range, pixels));
-      if (cached)
-        drawLane(context, cached.lane, range, size.width, { top: item.top - scroll, height: item.height }, colors);
+      const bounds = { top: item.top - scroll, height: item.height };
+      if (item.isPhases && paired) drawPairedPhases(context, paired, axis, bounds, colors);
+      if (item.other && paired)
+        drawPaired(context, pairedLane(paired, item.other, range), paired, axis, bounds, colors);
+      const cached = item.track && cachedLane(item.track.id, entireRecordingPixels(range, pixels));
+      if (cached) drawLane(context, cached.lane, axis, bounds, colors);
     }
     const fillBand = (start: number, end: number, fill: string) => {
       context.fillStyle = fill;
@@ -199,15 +241,25 @@ export function Lanes() {
     return { x: event.clientX - (box?.left ?? 0), y: event.clientY - (box?.top ?? 0) };
   };
   const timeAt = (px: number) => timeAtFraction(px / size.width, range);
-  const itemAt = (px: number, py: number): { track?: Track; hit: Hit | null; shares: [string, number][] } => {
+  const pairedLane = (other: Pair, track: Track, shown: Range) =>
+    cachedLane(track.id, entireRecordingPixels(shown, pixels, other.index), other.index)?.lane;
+  const itemAt = (
+    px: number,
+    py: number,
+  ): { track?: Track; other?: Track; hit: Hit | null; shares: [string, number][] } => {
     const item = visible.find(
       (candidate) => py + scroll >= candidate.top && py + scroll < candidate.top + candidate.height,
     );
+    const bounds = { top: (item?.top ?? 0) - scroll, height: item?.height ?? 0 };
+    if (item?.other && paired) {
+      const lane = pairedLane(paired, item.other, range);
+      const part = pairAxes(paired, laneAxis(range, size.width)).find(({ left, right }) => px >= left && px <= right);
+      const hit = lane && part ? sliceAtPoint(lane, part, bounds, px, py) : null;
+      return { other: item.other, hit, shares: [] };
+    }
     if (!item?.track) return { hit: null, shares: [] };
     const cached = cachedLane(item.track.id, entireRecordingPixels(range, pixels));
-    const hit = cached
-      ? sliceAtPoint(cached.lane, range, size.width, { top: item.top - scroll, height: item.height }, px, py)
-      : null;
+    const hit = cached ? sliceAtPoint(cached.lane, laneAxis(range, size.width), bounds, px, py) : null;
     return { track: item.track, hit, shares: cached ? sharesAt(cached.lane, timeAt(px)) : [] };
   };
 
@@ -244,17 +296,22 @@ export function Lanes() {
       }
       return;
     }
-    const { hit, shares } = itemAt(x, y);
-    setHover({ x, y, hit, shares, time: timeAt(x) });
+    const { hit, shares, other } = itemAt(x, y);
+    const named = hit && other && paired ? { ...hit, label: `${paired.side}: ${hit.label}` } : hit;
+    setHover({ x, y, hit: named, shares, time: timeAt(x) });
   };
   const onPointerUp = (event: PointerEvent) => {
     const dragged = drag.current;
     drag.current = null;
     if (!dragged || dragged.moved) return;
     const { x, y } = pointerPosition(event);
-    const { track, hit } = itemAt(x, y);
+    const { track, other, hit } = itemAt(x, y);
     markedRange.value = null;
-    if (track && hit) {
+    if (other && hit && paired) {
+      showRecording(paired.index);
+      selection.value = { kind: "slice", track: other.id, ...hit };
+      reveal(other.id);
+    } else if (track && hit) {
       selection.value = { kind: "slice", track: track.id, ...hit };
       if (track.group === "processes" && hit.process)
         shownProcess.value = { process: hit.process, time: hit.start, name: hit.label };
@@ -280,7 +337,19 @@ export function Lanes() {
   return (
     <section class="lanes" aria-label="Lanes">
       <div class="axis" aria-hidden="true">
-        <div class="corner">{tracks.length} tracks</div>
+        <div class="corner">
+          {tracks.length} tracks
+          {page.value.recordings.length > 1 && page.value.comparison && (
+            <button
+              type="button"
+              aria-pressed={showsPair.value}
+              title="Draw the lanes of both recordings, each phase at the start of the same phase (o)"
+              onClick={() => (showsPair.value = !showsPair.value)}
+            >
+              both
+            </button>
+          )}
+        </div>
         <div class="ticks">
           {labels.map((label) => (
             <span style={{ left: `${label.left}%` }}>{label.text}</span>
@@ -301,6 +370,8 @@ export function Lanes() {
             {visible.map((item) =>
               item.track ? (
                 <Name item={item} track={item.track} />
+              ) : item.other || item.isPhases ? (
+                <OtherName item={item} paired={paired} />
               ) : (
                 <GroupHead name={item.head ?? ""} top={item.top} />
               ),
@@ -367,6 +438,42 @@ function GroupHead({ name, top }: { name: string; top: number }) {
           ↑
         </button>
       )}
+    </div>
+  );
+}
+
+/** Pixels of the other recording's range, at the same resolution as `range`. */
+const pairPixels = (other: Range, range: Range, pixels: number): number =>
+  Math.min(
+    16_384,
+    Math.max(64, Math.round((pixels * (other.end - other.start)) / Math.max(1, range.end - range.start))),
+  );
+
+/** Tracks of the other recording without a counterpart: those with most time of each group, unless it shows all. */
+function shownOthers(others: Track[]): Track[] {
+  const words = trackFilter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = (track: Track) => words.every((word) => `${track.group} ${track.name}`.toLowerCase().includes(word));
+  const counts = new Map<string, number>();
+  return [...others]
+    .sort((a, b) => b.total_ns - a.total_ns)
+    .filter((track) => {
+      if (!matches(track) || collapsedGroups.value.has(track.group) || track.section === DETAIL_SECTION) return false;
+      counts.set(track.group, (counts.get(track.group) ?? 0) + 1);
+      return detailedGroups.value.has(track.group) || (counts.get(track.group) ?? 0) <= BRIEF_TRACKS;
+    });
+}
+
+/** Name of a lane of the other recording. */
+function OtherName({ item, paired }: { item: Item; paired: Pair | null }) {
+  const isMatched = item.isPhases || [...(paired?.counterparts.values() ?? [])].includes(item.other as Track);
+  const text = isMatched ? paired?.side : `${item.other?.name}, only in ${paired?.side}`;
+  return (
+    <div
+      class="name other"
+      style={{ top: `${item.top}px`, height: `${item.height}px` }}
+      title={[item.other?.name ?? "Phases", `${paired?.side}: ${paired?.recording.name}`].join("\n")}
+    >
+      <span class="text">{item.isPhases ? `${text}: phases` : text}</span>
     </div>
   );
 }

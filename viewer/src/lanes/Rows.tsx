@@ -8,7 +8,17 @@ import type { Rows as Content } from "../data";
 import { rangeFraction, timeAtFraction } from "../fold";
 import { fetchChain, fetchProcess } from "../source";
 import { chain, hiddenTones, page, recordingIndex, selectThread, shownProcess, theme, view } from "../state";
-import { drawArrows, drawLane, laneHeight, readColors, ROW, sharesAt, sliceAtPoint, type Hover } from "./draw";
+import {
+  drawArrows,
+  drawLane,
+  laneAxis,
+  laneHeight,
+  readColors,
+  ROW,
+  sharesAt,
+  sliceAtPoint,
+  type Hover,
+} from "./draw";
 import { Tip } from "./Tip";
 
 /** Delay before the rows of a process are fetched again after the view changed, ms. */
@@ -81,9 +91,10 @@ export function Rows() {
     [element.width, element.height] = [Math.round(width * ratio), Math.round(height * ratio)];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const colors = readColors(element, context);
+    const axis = laneAxis(range, width);
     content.rows.forEach((row, index) => {
       const bounds = tops[index];
-      if (bounds) drawLane(context, row.lane, range, width, bounds, colors);
+      if (bounds) drawLane(context, row.lane, axis, bounds, colors);
     });
     const centers = new Map(tops.map((bounds, index) => [index, bounds.top + Math.min(bounds.height, ROW + 6) / 2]));
     drawArrows(context, content.arrows, centers, range, { width, height }, colors.text);
@@ -100,7 +111,7 @@ export function Rows() {
     const index = tops.findIndex((bounds) => y >= bounds.top && y < bounds.top + bounds.height);
     const [row, bounds] = [content?.rows[index], tops[index]];
     const time = timeAtFraction(x / width, range);
-    const hit = row && bounds ? sliceAtPoint(row.lane, range, width, bounds, x, y) : null;
+    const hit = row && bounds ? sliceAtPoint(row.lane, laneAxis(range, width), bounds, x, y) : null;
     return { x, y, hit, row, time, shares: row ? sharesAt(row.lane, time) : [] };
   };
   const title = content?.title ?? (wait ? `Thread ${wait.thread}` : (subject?.name ?? ""));

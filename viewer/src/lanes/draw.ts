@@ -3,6 +3,8 @@
 import type { Arrow, DrawnLane, DrawnRow } from "../data";
 import { pixelScale } from "../fold";
 import { hiddenTones, type Range } from "../state";
+import { duration } from "../time";
+import { visiblePart, type Pair } from "./pair";
 import { lowPriorityFill, toneFill } from "./palette";
 
 type DrawnSlices = Extract<DrawnLane, { kind: "slices" }>;
@@ -12,6 +14,30 @@ const STRIP = 22;
 const STACK = 36;
 /** Opacity of intervals that the legend hides. */
 const HIDDEN_ALPHA = 0.08;
+
+/** Where the times of a lane are drawn. */
+export interface LaneAxis {
+  /** Times of the lane that are visible. */
+  range: Range;
+  width: number;
+  /** Converts a time of the lane to pixels. */
+  x: (time: number) => number;
+}
+
+export const laneAxis = (range: Range, width: number): LaneAxis => ({ range, width, x: pixelScale(range, width) });
+
+/** The axes of the other recording's lanes: one per phase that is visible, with the pixels that it covers. */
+export function pairAxes(
+  { pieces }: Pair,
+  { range, width, x }: LaneAxis,
+): (LaneAxis & { left: number; right: number })[] {
+  return pieces.flatMap((piece) => {
+    const part = visiblePart(piece, range);
+    if (!part) return [];
+    const own = { start: part.start - piece.offset, end: part.end - piece.offset };
+    return [{ range: own, width, x: (time) => x(time + piece.offset), left: x(part.start), right: x(part.end) }];
+  });
+}
 
 export interface LaneBounds {
   top: number;
@@ -50,6 +76,9 @@ export interface Colors {
   low: string | CanvasPattern;
   line: string;
   bad: string;
+  /** Time that the candidate of a comparison takes longer, or less long. */
+  slower: string;
+  faster: string;
   /** Colors of the subjects of stacked lanes; the last one is for all others. */
   series: string[];
 }
@@ -57,13 +86,16 @@ export interface Colors {
 export function readColors(element: Element, context: CanvasRenderingContext2D): Colors {
   const style = getComputedStyle(element);
   const value = (name: string) => style.getPropertyValue(name).trim();
+  const dark = value("--dark") === "1";
   return {
-    dark: value("--dark") === "1",
+    dark,
     text: value("--text"),
     strip: value("--strip"),
     low: lowPriorityFill(context, value("--strip-low"), value("--strip")),
     line: value("--line"),
     bad: value("--bad"),
+    slower: dark ? "#ff909038" : "#a81c1c26",
+    faster: dark ? "#74d3a038" : "#14663a26",
     series: [0, 1, 2, 3, 4, 5].map((number) => value(`--series${number}`)),
   };
 }
@@ -71,12 +103,10 @@ export function readColors(element: Element, context: CanvasRenderingContext2D):
 function drawUtilization(
   context: CanvasRenderingContext2D,
   lane: Extract<DrawnLane, { kind: "utilization" }>,
-  range: Range,
-  width: number,
+  { range, width, x }: LaneAxis,
   bounds: LaneBounds,
   colors: Colors,
 ): void {
-  const x = pixelScale(range, width);
   const steps = lane.busy.length;
   const bottom = bounds.top + STRIP + 2;
   const step = (lane.end_ns - lane.start_ns) / Math.max(1, steps);
@@ -105,12 +135,10 @@ function drawUtilization(
 function drawStacked(
   context: CanvasRenderingContext2D,
   lane: Extract<DrawnLane, { kind: "stacked" }>,
-  range: Range,
-  width: number,
+  { range, width, x }: LaneAxis,
   bounds: LaneBounds,
   colors: Colors,
 ): void {
-  const x = pixelScale(range, width);
   const bottom = bounds.top + STACK + 2;
   context.fillStyle = colors.line;
   context.fillRect(0, bounds.top + 2, width, 1);
@@ -161,12 +189,10 @@ export function sharesAt(lane: DrawnLane, time: number): [name: string, percent:
 function drawSlices(
   context: CanvasRenderingContext2D,
   lane: Extract<DrawnLane, { kind: "slices" }>,
-  range: Range,
-  width: number,
+  { range, width, x }: LaneAxis,
   bounds: LaneBounds,
   colors: Colors,
 ): void {
-  const x = pixelScale(range, width);
   context.font = "11px system-ui, sans-serif";
   context.textBaseline = "middle";
   lane.rows.forEach((row, rowIndex) => {
@@ -206,14 +232,86 @@ function drawSlices(
 export function drawLane(
   context: CanvasRenderingContext2D,
   lane: DrawnLane,
-  range: Range,
-  width: number,
+  axis: LaneAxis,
   bounds: LaneBounds,
   colors: Colors,
 ): void {
-  if (lane.kind === "utilization") drawUtilization(context, lane, range, width, bounds, colors);
-  else if (lane.kind === "stacked") drawStacked(context, lane, range, width, bounds, colors);
-  else drawSlices(context, lane, range, width, bounds, colors);
+  if (lane.kind === "utilization") drawUtilization(context, lane, axis, bounds, colors);
+  else if (lane.kind === "stacked") drawStacked(context, lane, axis, bounds, colors);
+  else drawSlices(context, lane, axis, bounds, colors);
+}
+
+/** Draws a lane of the other recording phase by phase, and shades where its phase was already over. */
+export function drawPaired(
+  context: CanvasRenderingContext2D,
+  lane: DrawnLane | undefined,
+  pair: Pair,
+  axis: LaneAxis,
+  bounds: LaneBounds,
+  colors: Colors,
+): void {
+  context.fillStyle = colors.dark ? "#ffffff0a" : "#0000000a";
+  context.fillRect(0, bounds.top, axis.width, bounds.height);
+  shadeDifferences(context, pair, axis, bounds, colors);
+  if (!lane) return;
+  for (const part of pairAxes(pair, axis)) {
+    context.save();
+    context.beginPath();
+    context.rect(part.left, bounds.top, part.right - part.left, bounds.height);
+    context.clip();
+    drawLane(context, lane, part, bounds, colors);
+    context.restore();
+  }
+}
+
+/** Shades the time by which the shown phases are longer than those of the other recording. */
+function shadeDifferences(
+  context: CanvasRenderingContext2D,
+  { pieces, isBaseline }: Pair,
+  { x }: LaneAxis,
+  bounds: LaneBounds,
+  colors: Colors,
+): void {
+  context.fillStyle = isBaseline ? colors.slower : colors.faster;
+  for (const piece of pieces) {
+    if (piece.phaseEnd > piece.end)
+      context.fillRect(x(piece.end), bounds.top, x(piece.phaseEnd) - x(piece.end), bounds.height);
+  }
+}
+
+/** Draws the phases of the other recording, each with its duration and the difference. */
+export function drawPairedPhases(
+  context: CanvasRenderingContext2D,
+  pair: Pair,
+  axis: LaneAxis,
+  bounds: LaneBounds,
+  colors: Colors,
+): void {
+  shadeDifferences(context, pair, axis, bounds, colors);
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  for (const piece of pair.pieces) {
+    const [left, right, end] = [axis.x(piece.start), axis.x(piece.end), axis.x(piece.phaseEnd)];
+    if (end < 0 || left > axis.width) continue;
+    context.fillStyle = colors.line;
+    context.fillRect(left, bounds.top + 2, Math.max(1, right - left - 1), bounds.height - 4);
+    // The other phase goes on after the shown one has ended.
+    if (piece.continues) {
+      context.fillStyle = pair.isBaseline ? colors.faster : colors.slower;
+      context.fillRect(Math.max(left, right - 5), bounds.top + 2, 4, bounds.height - 4);
+    }
+    const room = Math.min(end, axis.width) - Math.max(left, 0) - 8;
+    const change = duration(Math.abs(piece.difference));
+    const text = `${piece.title} ${duration(piece.duration)}${
+      piece.difference === 0 ? "" : `, ${change} ${piece.difference > 0 ? "shorter" : "longer"}`
+    }`;
+    const shown = [text, text.slice(piece.title.length + 1), duration(piece.duration)].find(
+      (words) => context.measureText(words).width <= room,
+    );
+    if (!shown) continue;
+    context.fillStyle = colors.text;
+    context.fillText(shown, Math.max(left, 0) + 4, bounds.top + bounds.height / 2 + 0.5);
+  }
 }
 
 function hitOf(lane: DrawnSlices, row: DrawnRow, index: number): Hit {
@@ -265,18 +363,10 @@ export function drawArrows(
 }
 
 /** Finds the slice at a point of a lane, within 4 pixels: many slices are thinner than the pointer. */
-export function sliceAtPoint(
-  lane: DrawnLane,
-  range: Range,
-  width: number,
-  bounds: LaneBounds,
-  px: number,
-  py: number,
-): Hit | null {
+export function sliceAtPoint(lane: DrawnLane, { x }: LaneAxis, bounds: LaneBounds, px: number, py: number): Hit | null {
   if (lane.kind !== "slices") return null;
   const row = lane.rows[Math.floor((py - bounds.top - 3) / (ROW + 2))];
   if (!row) return null;
-  const x = pixelScale(range, width);
   let best: Hit | null = null;
   let nearest = 4;
   for (let index = 0; index < row.start_ns.length; index += 1) {

@@ -17,8 +17,8 @@ import {
   toneTitle,
   transition,
   view,
+  phaseDuration,
 } from "../state";
-import { phaseDuration } from "../Ribbon";
 import { Compare } from "./Compare";
 import { Flame } from "./Flame";
 import { Ranges } from "./Ranges";
