@@ -49,7 +49,7 @@ export function PrintTables() {
         <ol>
           {current.findings.map((finding) => (
             <li>
-              <b>{formatCost(finding, "cost unknown")}</b> {finding.title}. {finding.advice}
+              <b>{formatCost(finding, "cost unknown")}</b> {finding.title}: {finding.advice}
             </li>
           ))}
         </ol>

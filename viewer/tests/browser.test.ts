@@ -363,6 +363,20 @@ describe.each(browsers)("in %s", (name) => {
       const printed = await text(page, ".printed");
       expect(printed).toContain("SoundShaper 6.08 s");
       expect(printed).toContain("4.37 s on the critical path");
+      // On paper the page is narrower: lanes, ribbon and axis have to shrink alike.
+      await page.evaluate(() => (document.body.style.width = "700px"));
+      const edges = (selector: string) =>
+        page.$eval(selector, (element) => {
+          const { left, right } = element.getBoundingClientRect();
+          return [Math.round(left), Math.round(right)] as const;
+        });
+      const [canvas, ticks, ribbon] = [
+        await edges(".drawing canvas"),
+        await edges(".ticks"),
+        await edges(".ribbon .track"),
+      ];
+      expect(Math.abs(canvas[0] - ticks[0]) + Math.abs(canvas[1] - ticks[1])).toBeLessThanOrEqual(4);
+      expect(Math.abs(canvas[0] - ribbon[0]) + Math.abs(canvas[1] - ribbon[1])).toBeLessThanOrEqual(4);
       expect(await page.$eval(".tabs", (element) => getComputedStyle(element).display)).toBe("none");
       expect((await page.pdf({ preferCSSPageSize: true })).length).toBeGreaterThan(20_000);
     } else {
@@ -468,8 +482,7 @@ describe.each(browsers)("in %s", (name) => {
     expect(await marks("usbxhci")).toEqual([]);
     await page.$eval('input[type="search"]', (input) => (input as HTMLInputElement).blur());
     // Each lane is above the one of the same name on the other side.
-    const others = () =>
-      page.$$eval(".name.other", (all) => all.map((each) => (each as HTMLElement).innerText.trim()));
+    const others = () => page.$$eval(".name.other", (all) => all.map((each) => (each as HTMLElement).innerText.trim()));
     expect((await others()).slice(0, 2)).toEqual(["baseline: phases", "baseline"]);
     await press(page, "o");
     expect(await others()).toEqual([]);
