@@ -54,11 +54,12 @@ pub struct BuiltGraph {
 /// Files of the drivers that ended waits, by thread and recorded start of the wait, ns.
 pub type DriverWaits = HashMap<(u32, i64), StringId>;
 
-/// Builds the graph of the recording, with a signal for each anchor.
+/// Builds the graph of the recording up to `until_ns`, with a signal for each anchor.
 #[must_use]
-pub fn build(trace: &Trace, waits: &Waits<'_>, anchors: &[Anchor]) -> BuiltGraph {
+pub fn build(trace: &Trace, waits: &Waits<'_>, anchors: &[Anchor], until_ns: i64) -> BuiltGraph {
     let mut builder = Builder {
         trace,
+        until_ns,
         clock: AwakeClock::new(&waits.awake_intervals()),
         graph: Graph {
             processors: onoff_usage::cpu::processors(trace).max(1),
@@ -75,7 +76,7 @@ pub fn build(trace: &Trace, waits: &Waits<'_>, anchors: &[Anchor]) -> BuiltGraph
     };
     let requests = builder.add_requests();
     let anchors = builder.add_anchors(anchors);
-    let histories = waits.histories();
+    let histories = waits.histories(until_ns);
     let signals = builder.add_wakes(&histories);
     builder.add_tasks(&histories, &signals, &requests);
     BuiltGraph { graph: builder.graph, clock: builder.clock, anchors, driver_waits: builder.driver_waits }
@@ -83,6 +84,7 @@ pub fn build(trace: &Trace, waits: &Waits<'_>, anchors: &[Anchor]) -> BuiltGraph
 
 struct Builder<'t> {
     trace: &'t Trace,
+    until_ns: i64,
     clock: AwakeClock,
     graph: Graph,
     actions: Vec<TimedAction>,
@@ -127,9 +129,11 @@ impl Builder<'_> {
             let service_ns = if is_parallel { row.complete_ns.saturating_sub(issue_ns(&row)) } else { row.service_ns };
             let is_low_priority = row.priority.is_low();
             self.graph.requests.push(Request { disk, service_ns: service_ns.max(0), is_low_priority });
-            let action = Action::Issue(id);
-            self.actions.push(TimedAction { tid: row.tid.unwrap_or(0), recorded_ns: issue_ns(&row), action });
             ids.push(id);
+            let (recorded_ns, action) = (issue_ns(&row), Action::Issue(id));
+            if recorded_ns <= self.until_ns {
+                self.actions.push(TimedAction { tid: row.tid.unwrap_or(0), recorded_ns, action });
+            }
         }
         ids
     }
@@ -371,18 +375,19 @@ fn observed_concurrency(mut requests: Vec<(i64, i64, bool)>) -> u32 {
 fn observed_quantum_ns(trace: &Trace) -> i64 {
     let mut switched_in: HashMap<u16, (u32, i64)> = HashMap::new();
     let mut lengths: Vec<i64> = Vec::new();
-    for chunk in trace.context_switches.chunks() {
-        for row in chunk.iter() {
-            let since = switched_in.insert(row.cpu, (row.new_tid, row.time_ns));
-            let is_over = row.old_tid != 0
-                && row.new_tid != 0
-                && row.old_priority == row.new_priority
-                && is_ready_after_switch_out(row.old_state);
-            if let Some((tid, since_ns)) = since.filter(|_| is_over && lengths.len() < MAX_QUANTUM_RUNS)
-                && tid == row.old_tid
-            {
-                lengths.push(row.time_ns.saturating_sub(since_ns));
-            }
+    for row in trace.context_switches.chunks().iter().flat_map(|chunk| chunk.iter()) {
+        if lengths.len() >= MAX_QUANTUM_RUNS {
+            break;
+        }
+        let since = switched_in.insert(row.cpu, (row.new_tid, row.time_ns));
+        let is_over = row.old_tid != 0
+            && row.new_tid != 0
+            && row.old_priority == row.new_priority
+            && is_ready_after_switch_out(row.old_state);
+        if let Some((tid, since_ns)) = since.filter(|_| is_over)
+            && tid == row.old_tid
+        {
+            lengths.push(row.time_ns.saturating_sub(since_ns));
         }
     }
     lengths.sort_unstable();

@@ -166,7 +166,8 @@ impl<'w, 't> Model<'w, 't> {
             .collect();
         let auto_start =
             milestones(milestone::AUTO_START_END).next().map(|row| (anchors.add(row.tid, row.time_ns), row.time_ns));
-        let BuiltGraph { mut graph, clock, anchors: signals, driver_waits } = build(trace, waits, &anchors.list);
+        let BuiltGraph { mut graph, clock, anchors: signals, driver_waits } =
+            build(trace, waits, &anchors.list, modeled_until_ns(&phase_anchors));
         let signal = |index: usize| signals.get(index).copied().unwrap_or(SignalId(u32::MAX));
         let spans = |rows: Vec<SpanAnchors>| -> Vec<SignalSpan> {
             let span =
@@ -293,6 +294,15 @@ impl<'w, 't> Model<'w, 't> {
             span.start.filter(|_| row.kind == ServiceChange::Start && row.start_ns <= end_ns)
         })
     }
+}
+
+/// Returns the time up to which the model follows the recording, ns. Changes move later work forward by less than all
+/// phases took, so work after that cannot move into them.
+fn modeled_until_ns(phases: &[(TransitionPhase, usize, Option<usize>)]) -> i64 {
+    let ranges = || phases.iter().map(|(phase, ..)| phase.range);
+    let start_ns = ranges().map(|range| range.start_ns).min();
+    let end_ns = ranges().map(|range| range.end_ns).max();
+    start_ns.zip(end_ns).map_or(i64::MAX, |(start_ns, end_ns)| end_ns.saturating_add(end_ns.saturating_sub(start_ns)))
 }
 
 struct SpanAnchors {

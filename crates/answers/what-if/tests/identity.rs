@@ -5,7 +5,7 @@ use onoff_trace::Trace;
 use onoff_what_if::identity::Identity;
 use onoff_what_if::model::Model;
 
-use crate::support::{scenario, scenario_paths, simulate};
+use crate::support::{GROUP, ask, boot_with, first, scenario, scenario_paths, service, simulate, without};
 
 /// Prints how well the replay reproduces a recording; with `ONOFF_WHAT_IF_ALL`, every phase.
 fn measure(name: &str, trace: &Trace) -> Identity {
@@ -90,4 +90,27 @@ fn refuses_when_the_replay_misses() {
     println!("{:?}, unknown {:.1} %", prediction.no_prediction, prediction.unknown_percent);
     assert_eq!(prediction.no_prediction, Some(onoff_what_if::prediction::NoPrediction::PathUnknown));
     assert_eq!(prediction.predicted, None);
+}
+
+/// A minute of work after a boot makes the model no larger, and changes no prediction.
+#[test]
+fn does_not_depend_on_what_follows_the_boot() {
+    let slow = service("SlowAgent", GROUP, "\"cpu 300ms\", \"sleep 2s\"");
+    let boot = |tail: &str| {
+        let recording = format!("[recording]\ntail = \"{tail}\"\nat_most = \"500s\"\n");
+        simulate(&first(boot_with(&format!("{slow}{recording}")), 1))
+    };
+    let (short, long) = (boot("5s"), boot("300s"));
+    assert!(long.context_switches.len() > short.context_switches.len() * 3 / 2);
+    let segments = |trace: &Trace| {
+        let waits = Waits::new(trace);
+        let model = Model::new(trace, &waits);
+        model.graph.tasks.iter().map(|task| task.segments.len()).sum::<usize>()
+    };
+    let (of_short, of_long) = (segments(&short), segments(&long));
+    println!("{of_short} segments with a short tail, {of_long} with a long one");
+    assert!(of_long < of_short * 5 / 4);
+    let saving = |trace: &Trace| ask(trace, &[without("SlowAgent")]).unwrap().saving.unwrap().ns;
+    assert!(saving(&long) > 1_500_000_000);
+    assert_eq!(saving(&long), saving(&short));
 }

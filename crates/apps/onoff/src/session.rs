@@ -33,6 +33,8 @@ pub struct Session {
     options: Options,
     /// The tables read so far.
     cached: Mutex<Option<Arc<Trace>>>,
+    /// The last diagnosis: the answers about transitions share it.
+    diagnosed: Mutex<Option<(DiagnosisOptions, Arc<Diagnosis>)>>,
 }
 
 /// The transitions found in a recording.
@@ -50,7 +52,7 @@ impl Session {
     /// Creates a session on opened files.
     #[must_use]
     pub fn new(files: Files, options: Options) -> Self {
-        Self { files, options, cached: Mutex::new(None) }
+        Self { files, options, cached: Mutex::new(None), diagnosed: Mutex::new(None) }
     }
 
     /// Creates a session from the names and bytes of the files of one recording, compressed or not.
@@ -167,9 +169,9 @@ impl Session {
         let diagnosis_options = DiagnosisOptions { boot: options.clone(), ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
             let report = linux::boot::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
-            Boot::Linux(Box::new(add_diagnosis(report, &diagnose(&trace, &diagnosis_options))))
+            Boot::Linux(Box::new(add_diagnosis(report, &self.diagnosis(&trace, &diagnosis_options))))
         } else {
-            windows_boot(&trace, options, &diagnosis_options)?
+            self.windows_boot(&trace, options, &diagnosis_options)?
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
@@ -200,10 +202,10 @@ impl Session {
         let diagnosis_options = DiagnosisOptions { shutdown: *options, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
             let report = linux::shutdown::analyze(&trace).map_err(QueryError::Unanswerable)?;
-            Shutdown::Linux(Box::new(add_diagnosis(report, &diagnose(&trace, &diagnosis_options))))
+            Shutdown::Linux(Box::new(add_diagnosis(report, &self.diagnosis(&trace, &diagnosis_options))))
         } else {
             let report = shutdown::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
-            Shutdown::Windows(Box::new(add_diagnosis(report, &diagnose(&trace, &diagnosis_options))))
+            Shutdown::Windows(Box::new(add_diagnosis(report, &self.diagnosis(&trace, &diagnosis_options))))
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
@@ -218,10 +220,10 @@ impl Session {
         let diagnosis_options = DiagnosisOptions { boot, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
             let report = linux::suspend::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
-            Sleeps::Linux(Box::new(add_diagnosis_to_all(report, &diagnose(&trace, &diagnosis_options))))
+            Sleeps::Linux(Box::new(add_diagnosis_to_all(report, &self.diagnosis(&trace, &diagnosis_options))))
         } else {
             let report = suspend::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
-            Sleeps::Windows(Box::new(add_diagnosis_to_all(report, &diagnose(&trace, &diagnosis_options))))
+            Sleeps::Windows(Box::new(add_diagnosis_to_all(report, &self.diagnosis(&trace, &diagnosis_options))))
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
@@ -231,7 +233,21 @@ impl Session {
     /// # Errors
     /// The recording is unreadable.
     pub fn diagnose(&self, options: &DiagnosisOptions) -> Result<Diagnosis, Error> {
-        Ok(diagnose(&*self.system_tables(onoff_findings::TABLES)?, options))
+        Ok(Diagnosis::clone(&*self.diagnosis(&*self.system_tables(onoff_findings::TABLES)?, options)))
+    }
+
+    /// Returns the diagnosis of the session's tables, which is computed once for the same options.
+    fn diagnosis(&self, trace: &Trace, options: &DiagnosisOptions) -> Arc<Diagnosis> {
+        // A panic in another thread leaves the slot intact or empty.
+        let mut slot = self.diagnosed.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*slot {
+            Some((known, diagnosis)) if is_same(known, options) => Arc::clone(diagnosis),
+            _ => {
+                let diagnosis = Arc::new(diagnose(trace, options));
+                *slot = Some((options.clone(), Arc::clone(&diagnosis)));
+                diagnosis
+            }
+        }
     }
 
     /// Follows the critical path of a phase, service, device, process or thread.
@@ -283,6 +299,28 @@ impl Session {
         point.resolve_on(&trace.clock).ok_or(QueryError::Unanswerable(RangeError::Time))
     }
 
+    /// Analyzes a full boot, or the resume half of a fast startup if there is no full boot.
+    fn windows_boot(
+        &self,
+        trace: &Trace,
+        options: &BootOptions,
+        diagnosis_options: &DiagnosisOptions,
+    ) -> Result<Boot, QueryError<Box<NoBoot>>> {
+        let report = boot::analyze(trace, options);
+        let is_full_boot = |report: &BootReport| report.variant != Variant::FastStartup;
+        if !report.as_ref().is_ok_and(is_full_boot) {
+            let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
+            if let Some(report) = suspend::fast_startup(trace, &options) {
+                return Ok(Boot::FastStartup(Box::new(add_diagnosis_to_all(
+                    report,
+                    &self.diagnosis(trace, diagnosis_options),
+                ))));
+            }
+        }
+        let report = report.map_err(QueryError::Unanswerable)?;
+        Ok(Boot::Windows(Box::new(add_diagnosis(report, &self.diagnosis(trace, diagnosis_options)))))
+    }
+
     /// The tables that [`Session::why`] reads.
     pub const WAIT_TABLES: TableSet = WHY_TABLES.union(boot::TABLES).union(shutdown::TABLES).union(suspend::TABLES);
 
@@ -296,22 +334,15 @@ impl Session {
     }
 }
 
-/// Analyzes a full boot, or the resume half of a fast startup if there is no full boot.
-fn windows_boot(
-    trace: &Trace,
-    options: &BootOptions,
-    diagnosis_options: &DiagnosisOptions,
-) -> Result<Boot, QueryError<Box<NoBoot>>> {
-    let report = boot::analyze(trace, options);
-    let is_full_boot = |report: &BootReport| report.variant != Variant::FastStartup;
-    if !report.as_ref().is_ok_and(is_full_boot) {
-        let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
-        if let Some(report) = suspend::fast_startup(trace, &options) {
-            return Ok(Boot::FastStartup(Box::new(add_diagnosis_to_all(report, &diagnose(trace, diagnosis_options)))));
-        }
-    }
-    let report = report.map_err(QueryError::Unanswerable)?;
-    Ok(Boot::Windows(Box::new(add_diagnosis(report, &diagnose(trace, diagnosis_options)))))
+/// True if both options lead to one diagnosis of a recording. Firmware data and captures are not compared.
+fn is_same(one: &DiagnosisOptions, other: &DiagnosisOptions) -> bool {
+    let parts = |options: &DiagnosisOptions| {
+        let DiagnosisOptions { boot, shutdown, noise_ns } = options.clone();
+        let BootOptions { idle, shell, expected_processes, firmware, capture } = boot;
+        let is_alone = firmware.is_none() && capture.is_none();
+        is_alone.then_some((idle, shell, expected_processes, shutdown, noise_ns))
+    };
+    parts(one).is_some_and(|parts_of_one| Some(parts_of_one) == parts(other))
 }
 
 /// Adds the culprits and the first fix to the transition, and marks the units that it waited for.

@@ -6,6 +6,7 @@
 use hashbrown::HashMap;
 use onoff_evidence::Certainty;
 use onoff_trace::{ContextSwitch, ReadyThread, StringId};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::cause::{Cause, is_kernel};
 use super::reason::{ThreadState, state_after_switch_out};
@@ -51,23 +52,28 @@ pub struct ThreadHistory {
 }
 
 impl Waits<'_> {
-    /// Returns what every thread did that appears in a context switch, by thread id and time.
+    /// Returns what every thread that appears in a context switch did up to `until_ns`, by thread id and time.
     #[must_use]
-    pub fn histories(&self) -> Vec<ThreadHistory> {
-        let idle_starts = self.idle_starts();
-        let mut histories = Vec::new();
-        for tid in self.timelines.tids() {
-            self.add_histories(tid, &idle_starts, &mut histories);
-        }
-        histories
+    pub fn histories(&self, until_ns: i64) -> Vec<ThreadHistory> {
+        let idle_starts = self.idle_starts(until_ns);
+        let of_thread = |tid: u32| {
+            let mut histories = Vec::new();
+            self.add_histories((tid, until_ns), &idle_starts, &mut histories);
+            histories
+        };
+        self.timelines.tids().into_par_iter().flat_map_iter(of_thread).collect()
     }
 
-    /// Returns when each processor became idle, in order.
-    fn idle_starts(&self) -> HashMap<u16, Vec<i64>> {
+    /// Returns when each processor became idle up to `until_ns`, in order.
+    fn idle_starts(&self, until_ns: i64) -> HashMap<u16, Vec<i64>> {
         let mut starts: HashMap<u16, Vec<i64>> = HashMap::new();
         for chunk in self.trace.context_switches.chunks() {
-            for row in chunk.iter().filter(|row| row.new_tid == 0) {
-                starts.entry(row.cpu).or_default().push(row.time_ns);
+            let rows = chunk.new_tid.iter().zip(&chunk.cpu).zip(&chunk.time_ns);
+            for ((_, &cpu), &time_ns) in rows.filter(|&((&tid, _), _)| tid == 0) {
+                if time_ns > until_ns {
+                    return starts;
+                }
+                starts.entry(cpu).or_default().push(time_ns);
             }
         }
         starts
@@ -80,13 +86,20 @@ impl Waits<'_> {
         self.timelines.asleep().awake(self.trace.start_ns.min(0), end_ns.saturating_add(1)).collect()
     }
 
-    fn add_histories(&self, tid: u32, idle_starts: &HashMap<u16, Vec<i64>>, histories: &mut Vec<ThreadHistory>) {
+    /// Adds the lives of a thread, given by its id and the time up to which it is followed.
+    fn add_histories(
+        &self,
+        (tid, until_ns): (u32, i64),
+        idle_starts: &HashMap<u16, Vec<i64>>,
+        histories: &mut Vec<ThreadHistory>,
+    ) {
         let mut steps: Vec<HistoryStep> = Vec::new();
         let mut previous: Option<ThreadSwitch> = None;
         // The thread does not change before this time, unless it ends.
         let mut same_until_ns = i64::MIN;
         for index in 0.. {
-            let Some(switch) = self.timelines.switch(tid, index) else { break };
+            let switch = self.timelines.switch(tid, index).filter(|switch| switch.row.time_ns <= until_ns);
+            let Some(switch) = switch else { break };
             let time_ns = switch.row.time_ns;
             match switch.direction {
                 SwitchDirection::In => {
@@ -120,7 +133,7 @@ impl Waits<'_> {
             }
             previous = Some(switch);
         }
-        let end_ns = self.trace.duration_ns;
+        let end_ns = self.trace.duration_ns.min(until_ns);
         if let Some(last) = previous {
             let start_ns = last.row.time_ns;
             match (last.direction, state_after_switch_out(last.row.old_state)) {

@@ -518,3 +518,34 @@ fn path_excludes_system_sleep() {
     assert_eq!(idle.map(|entry| entry.ns), Some(60 * MS));
     assert_eq!(account.entries.iter().map(|entry| entry.ns).sum::<i64>(), 95 * MS);
 }
+
+#[test]
+fn histories_end_at_a_time() {
+    let mut trace = recording();
+    let (waiting, ready) = ((WAITING, EXECUTIVE), (READY, 0));
+    switches_in_ms(
+        &mut trace,
+        &[(10, 0, 0, ready, 44), (20, 0, 44, waiting, 64), (50, 0, 64, ready, 44), (60, 0, 44, waiting, 0)],
+    );
+    readies(&mut trace, &[(30, 0, 44, 64, false)]);
+    let waits = Waits::new(&trace);
+    let runs = |until_ms: i64| {
+        let histories = waits.histories(until_ms * MS);
+        let of_thread = |tid: u32| {
+            let steps = histories.iter().filter(|history| history.tid == tid).flat_map(|history| &history.steps);
+            let runs = steps.filter_map(|step| match *step {
+                HistoryStep::Run { start_ns, end_ns, .. } => Some((start_ns / MS, end_ns / MS)),
+                HistoryStep::Wait { .. } => None,
+            });
+            runs.collect::<Vec<_>>()
+        };
+        (of_thread(44), of_thread(64))
+    };
+    assert_eq!(runs(i64::MAX), (vec![(10, 20), (50, 60)], vec![(20, 50)]));
+    // A thread that runs at the time, runs until then.
+    assert_eq!(runs(40), (vec![(10, 20)], vec![(20, 40)]));
+    assert_eq!(runs(15), (vec![(10, 15)], vec![]));
+    // The wait is known, but not what ended it.
+    let steps = &waits.histories(25 * MS)[0].steps;
+    assert!(matches!(steps.last(), Some(HistoryStep::Wait { ready_ns: None, .. })), "{steps:?}");
+}
