@@ -74,6 +74,8 @@ named! {
         Gzip = "gzip",
         /// Zstandard.
         Zstandard = "zstd",
+        /// Bzip2.
+        Bzip2 = "bzip2",
         /// Zip archive.
         Zip = "zip",
     }
@@ -112,6 +114,9 @@ pub fn sniff(bytes: &[u8]) -> Content {
             return Content::Packed(packing);
         }
     }
+    if is_bzip2(bytes) {
+        return Content::Packed(Packing::Bzip2);
+    }
     if is_network_capture(bytes) {
         return Content::Recording(RecordingKind::NetworkCapture);
     }
@@ -137,6 +142,14 @@ fn has_text_after_zeros(bytes: &[u8]) -> bool {
     let head = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
     let text = head.iter().position(|&byte| byte != 0).and_then(|start| head.get(start..start + TEXT_BYTES));
     text.is_some_and(|text| text.iter().all(|&byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')))
+}
+
+/// True for a bzip2 stream: `BZh`, the block size as a digit, and the mark of the first block or of the stream's end. The
+/// mark is necessary because a text can start with `BZh9`.
+fn is_bzip2(bytes: &[u8]) -> bool {
+    const BLOCK: [u8; 6] = *b"1AY&SY";
+    const END: [u8; 6] = [0x17, 0x72, 0x45, 0x38, 0x50, 0x90];
+    matches!(bytes.first_chunk::<10>(), Some([b'B', b'Z', b'h', b'1'..=b'9', mark @ ..]) if [BLOCK, END].contains(mark))
 }
 
 /// True for pcap in either byte order, with microseconds, nanoseconds or Kuznetsov's longer frame headers, and for
@@ -247,6 +260,9 @@ mod tests {
         assert_eq!(sniff(b"\x1F\x8B\x08rest"), Content::Packed(Packing::Gzip));
         assert_eq!(sniff(b"PK\x03\x04rest"), Content::Packed(Packing::Zip));
         assert_eq!(sniff(b"\x28\xB5\x2F\xFDrest"), Content::Packed(Packing::Zstandard));
+        assert_eq!(sniff(b"BZh91AY&SYrest"), Content::Packed(Packing::Bzip2));
+        assert_eq!(sniff(b"BZh9 is a text"), Content::Unknown);
+        assert_eq!(sniff(b"BZh01AY&SYrest"), Content::Unknown, "block size 0");
         let capture = Content::Recording(RecordingKind::NetworkCapture);
         assert_eq!(sniff(b"\x4D\x3C\xB2\xA1\x02\0\x04\0"), capture);
         assert_eq!(sniff(b"\xA1\xB2\xC3\xD4\0\x02\0\x04"), capture);

@@ -52,6 +52,7 @@ pub fn unpack_beginning(packing: Packing, bytes: &[u8], max_bytes: usize) -> Vec
     let reader: Box<dyn Read> = match packing {
         Packing::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(source, true, DICTIONARY_KIB)),
         Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(source)),
+        Packing::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(source)),
         Packing::Zstandard => {
             Box::new(ZstandardFrames { remaining: bytes, frame: None, consumed: &consumed, total: bytes.len() })
         }
@@ -142,6 +143,10 @@ impl Unpacker<'_> {
             }
             (None, Packing::Gzip) => {
                 let reader = flate2::read::MultiGzDecoder::new(source);
+                self.unpack_stream(name, packing, reader, bytes.len(), &consumed, is_outermost)?
+            }
+            (None, Packing::Bzip2) => {
+                let reader = bzip2::read::MultiBzDecoder::new(source);
                 self.unpack_stream(name, packing, reader, bytes.len(), &consumed, is_outermost)?
             }
             (None, Packing::Zstandard) => {

@@ -291,7 +291,7 @@ fn no_recording_error(file: &SourceFile) -> Error {
     Error::NotARecording { name, beginning: beginning(bytes), advice }
 }
 
-/// Unpacks a file (xz, gzip, zstd) that is not a recording, such as a registry hive. Returns unpacked files unchanged.
+/// Unpacks a file (xz, gzip, zstd, bzip2) that is not a recording, such as a registry hive. Returns unpacked files unchanged.
 ///
 /// # Errors
 /// Packed bytes that are damaged or exceed `limits`.

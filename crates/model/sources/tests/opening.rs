@@ -47,6 +47,12 @@ fn xz(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+fn bzip2(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     let level = ruzstd::encoding::CompressionLevel::Fastest;
     ruzstd::encoding::compress_to_vec(bytes, level)
@@ -65,7 +71,7 @@ fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
 #[test]
 fn unpacks_files_by_content() {
     let plain = recording();
-    for packed in [gzip(&plain), xz(&plain), zstd(&plain), archive(&[("a.etl", &plain)])] {
+    for packed in [gzip(&plain), xz(&plain), zstd(&plain), bzip2(&plain), archive(&[("a.etl", &plain)])] {
         let trace = read(vec![("misnamed.txt", packed.clone())]).unwrap();
         assert_eq!(marks(&trace), ["one", "", "two"]);
         assert_eq!(trace.files[0].bytes, packed.len() as u64);
@@ -76,7 +82,8 @@ fn unpacks_files_by_content() {
 fn reads_concatenated_streams() {
     let plain = recording();
     let (first, second) = plain.split_at(plain.len() / 2);
-    for halves in [[gzip(first), gzip(second)], [zstd(first), zstd(second)], [xz(first), xz(second)]] {
+    for pack in [gzip, zstd, xz, bzip2] {
+        let halves = [pack(first), pack(second)];
         let trace = read(vec![("halves", halves.concat())]).unwrap();
         assert_eq!(marks(&trace), ["one", "", "two"]);
     }
@@ -121,7 +128,7 @@ fn limits_unpacked_size() {
     assert!(message.contains("bomb.gz") && message.contains("16777216"), "{message}");
 
     let limits = Limits { ratio: 10, free_bytes: 1 << 20, ..Limits::default() };
-    for packed in [bomb.clone(), archive(&[("inside.gz", &bomb)])] {
+    for packed in [bomb.clone(), bzip2(&vec![0; 64 << 20]), archive(&[("inside.gz", &bomb)])] {
         let result = files_from_bytes([("bomb".to_owned(), packed)], &limits);
         assert!(matches!(result, Err(Error::TooLarge { .. })), "{result:?}");
     }
@@ -148,7 +155,7 @@ fn limits_unpacked_size() {
 #[test]
 fn damage_error_names_the_file() {
     let plain = recording();
-    for packed in [gzip(&plain), xz(&plain), zstd(&plain), archive(&[("a.etl", &plain)])] {
+    for packed in [gzip(&plain), xz(&plain), zstd(&plain), bzip2(&plain), archive(&[("a.etl", &plain)])] {
         let truncated = packed[..packed.len() / 2].to_vec();
         let message = read(vec![("cut.bin", truncated)]).unwrap_err().to_string();
         assert!(message.starts_with("cut.bin"), "{message}");
