@@ -17,9 +17,9 @@ pub const ACTION: Action = Action {
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     let range = words.range_only(ACTION.name)?;
     Ok(Query::collect_events(&EVENTS, range, FocusListener::default(), FocusListener::take, |collector, out| {
-        let rows = collector.finish();
-        let is_empty = rows.is_empty();
-        provider_reports::write_focus(&rows, out)?;
+        let report = collector.finish();
+        let is_empty = report.rows.is_empty();
+        provider_reports::write_focus(&report, out)?;
         no_data_if(
             is_empty,
             "no focus changes recorded; this needs Microsoft-Windows-Win32k (keywords 0x20000 and 0x2000)",

@@ -18,9 +18,9 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     let range = words.range_only(ACTION.name)?;
     let collector = ProcessCounterListener::default();
     Ok(Query::collect_events(&EVENTS, range, collector, ProcessCounterListener::take, |collector, out| {
-        let rows = collector.finish();
-        let is_empty = rows.is_empty();
-        provider_reports::write_counters(&rows, out)?;
+        let report = collector.finish();
+        let is_empty = report.rows.is_empty();
+        provider_reports::write_counters(&report, out)?;
         no_data_if(
             is_empty,
             "no process counters recorded; this needs the kernel's process counters (xperf -on PROC_THREAD+PERF_COUNTER)",

@@ -34,10 +34,10 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     let collector = PrefetchListener::default();
     Ok(Query::collect_events(&EVENTS, None, collector, PrefetchListener::take, move |collector, out| {
-        let mut rows = collector.finish();
-        rows.retain(|row| row.duration_ns().is_none_or(|ns| ns >= min_ns));
-        let is_empty = rows.is_empty();
-        provider_reports::write_prefetch(&rows, unit, decimals.into(), out)?;
+        let mut report = collector.finish();
+        report.rows.retain(|row| row.duration_ns().is_none_or(|ns| ns >= min_ns));
+        let is_empty = report.rows.is_empty();
+        provider_reports::write_prefetch(&report, unit, decimals.into(), out)?;
         no_data_if(
             is_empty,
             "no application prefetch recorded; this needs Microsoft-Windows-Kernel-Prefetch (keyword 0x20)",

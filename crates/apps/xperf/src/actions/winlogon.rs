@@ -35,8 +35,8 @@ pub(super) fn provider_work(
     let range = words.range_only(action)?;
     let collector = WorkListener::new(providers);
     Ok(Query::collect_events(names, range, collector, WorkListener::take, move |collector, out| {
-        let (rows, _) = collector.finish();
-        provider_reports::write_work(&rows, out)?;
-        no_data_if(rows.is_empty(), no_data)
+        let report = collector.finish();
+        provider_reports::write_work(&report, out)?;
+        no_data_if(report.rows.is_empty(), no_data)
     }))
 }

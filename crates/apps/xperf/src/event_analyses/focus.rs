@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{MAX_KEYS, ProcessRef, number};
+use super::{Limited, MAX_KEYS, ProcessRef, number};
 
 /// Focus events of Microsoft-Windows-Win32k, as filter patterns.
 pub const EVENTS: [&str; 3] = [
@@ -26,7 +26,7 @@ pub struct Focus {
 #[derive(Clone, Debug, Default)]
 pub struct FocusListener {
     by_session: HashMap<Option<u32>, Focus>,
-    changes: Vec<Focus>,
+    changes: Limited<Focus>,
 }
 
 impl FocusListener {
@@ -67,7 +67,8 @@ impl FocusListener {
     }
 
     fn change(&mut self, event: &DescribedEvent<'_>, session: Option<u32>, old_pid: Option<u32>, new_pid: Option<u32>) {
-        if self.changes.len() >= MAX_KEYS || self.by_session.len() >= MAX_KEYS {
+        if self.by_session.len() >= MAX_KEYS && !self.by_session.contains_key(&session) {
+            self.changes.omitted += 1;
             return;
         }
         let new_focus = Focus {
@@ -91,14 +92,15 @@ impl FocusListener {
 
     /// Returns the intervals by start. Changes with only thread ids are used only if no process changes were recorded.
     #[must_use]
-    pub fn finish(self) -> Vec<Focus> {
-        let mut intervals = self.changes;
+    pub fn finish(self) -> Limited<Focus> {
+        let mut changes = self.changes;
+        let intervals = &mut changes.rows;
         intervals.extend(self.by_session.into_values().filter(|focus| focus.process.pid.is_some()));
         if intervals.iter().any(|focus| focus.session.is_some()) {
             intervals.retain(|focus| focus.session.is_some());
         }
         intervals.sort_by_key(|focus| (focus.start_ns, focus.end_ns.unwrap_or(i64::MAX), focus.session));
-        intervals
+        changes
     }
 }
 
@@ -123,8 +125,12 @@ mod tests {
         send(5, change, &[("SessionId", 1), ("OldProcessId", 10), ("NewProcessId", 20)]);
         send(6, "Microsoft-Windows-Win32k/FocusChange", &[("OldThreadId", 1), ("NewThreadId", 2)]);
         send(9, change, &[("SessionId", 1), ("OldProcessId", 20), ("NewProcessId", 10)]);
-        let rows: Vec<_> =
-            listener.finish().into_iter().map(|focus| (focus.process.image, focus.start_ns, focus.end_ns)).collect();
+        let rows: Vec<_> = listener
+            .finish()
+            .rows
+            .into_iter()
+            .map(|focus| (focus.process.image, focus.start_ns, focus.end_ns))
+            .collect();
         assert_eq!(
             rows,
             [

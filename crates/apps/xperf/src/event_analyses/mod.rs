@@ -50,6 +50,38 @@ impl<K: Eq + Hash, V: Default> Tally<K, V> {
     }
 }
 
+/// Rows of a report, at most [`MAX_KEYS`]; the others are counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limited<T> {
+    pub rows: Vec<T>,
+    /// Rows beyond the limit.
+    pub omitted: u64,
+    limit: usize,
+}
+
+impl<T> Default for Limited<T> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), omitted: 0, limit: MAX_KEYS }
+    }
+}
+
+impl<T> Limited<T> {
+    #[cfg(test)]
+    const fn with_limit(limit: usize) -> Self {
+        Self { rows: Vec::new(), omitted: 0, limit }
+    }
+
+    /// Adds a row, and returns its index. `None` if the limit is reached; the row is counted in `omitted`.
+    fn push(&mut self, row: T) -> Option<usize> {
+        if self.rows.len() >= self.limit {
+            self.omitted += 1;
+            return None;
+        }
+        self.rows.push(row);
+        Some(self.rows.len() - 1)
+    }
+}
+
 /// Count, sum and maximum of durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DurationStats {

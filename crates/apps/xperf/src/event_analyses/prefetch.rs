@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{MAX_KEYS, number, text};
+use super::{Limited, number, text};
 
 /// Events of Microsoft-Windows-Kernel-Prefetch, as filter patterns.
 pub const EVENTS: [&str; 1] = ["Microsoft-Windows-Kernel-Prefetch/*"];
@@ -38,13 +38,13 @@ impl Prefetch {
 pub struct PrefetchListener {
     /// Row indexes of open operations, by scenario hash, task and thread.
     open: HashMap<(u32, Box<str>, Option<u32>), usize>,
-    rows: Vec<Prefetch>,
+    rows: Limited<Prefetch>,
 }
 
 impl PrefetchListener {
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         let is_prefetch = matches!(event.task, "PrefetchSections" | "PrefetchMetadata");
-        if event.provider != "Microsoft-Windows-Kernel-Prefetch" || !is_prefetch || self.rows.len() >= MAX_KEYS {
+        if event.provider != "Microsoft-Windows-Kernel-Prefetch" || !is_prefetch {
             return;
         }
         let hash = number(event, "ScenarioHashId") as u32;
@@ -53,17 +53,15 @@ impl PrefetchListener {
             2 => self.open.remove(&key),
             _ => None,
         };
-        let index = open_row.unwrap_or_else(|| {
-            self.rows.push(Prefetch {
-                scenario: text(event, "ScenarioName").trim_end_matches('\0').to_owned(),
-                hash,
-                kind: number(event, "ScenarioType") as u32,
-                task: event.task.to_owned(),
-                ..Prefetch::default()
-            });
-            self.rows.len() - 1
-        });
-        let Some(row) = self.rows.get_mut(index) else { return };
+        let new_row = || Prefetch {
+            scenario: text(event, "ScenarioName").trim_end_matches('\0').to_owned(),
+            hash,
+            kind: number(event, "ScenarioType") as u32,
+            task: event.task.to_owned(),
+            ..Prefetch::default()
+        };
+        let Some(index) = open_row.or_else(|| self.rows.push(new_row())) else { return };
+        let Some(row) = self.rows.rows.get_mut(index) else { return };
         if event.opcode == 1 {
             row.start_ns = Some(event.time_ns);
             self.open.insert(key, index);
@@ -76,7 +74,7 @@ impl PrefetchListener {
 
     /// Returns the prefetch operations in the order of their first event.
     #[must_use]
-    pub fn finish(self) -> Vec<Prefetch> {
+    pub fn finish(self) -> Limited<Prefetch> {
         self.rows
     }
 }
@@ -110,7 +108,7 @@ mod tests {
         send(5, 2, 7, "A.EXE");
         send(6, 2, 9, "C.EXE");
         let rows: Vec<_> =
-            listener.finish().into_iter().map(|row| (row.duration_ns(), row.pages, row.scenario)).collect();
+            listener.finish().rows.into_iter().map(|row| (row.duration_ns(), row.pages, row.scenario)).collect();
         assert_eq!(
             rows,
             [
@@ -119,5 +117,20 @@ mod tests {
                 (None, Some(40), "C.EXE".to_owned())
             ]
         );
+    }
+
+    #[test]
+    fn operations_beyond_the_limit_are_counted_and_open_ones_still_end() {
+        let directory = Directory::new();
+        let mut listener = PrefetchListener { rows: Limited::with_limit(1), ..PrefetchListener::default() };
+        for (time_ns, opcode, hash) in [(1, 1, 7), (2, 1, 8), (3, 2, 7)] {
+            let fields = [number("ScenarioHashId", hash)];
+            let template = EventTemplate::new(time_ns, &fields);
+            let mut event = template.event("Microsoft-Windows-Kernel-Prefetch/PrefetchSections", "", &directory);
+            event.opcode = opcode;
+            listener.take(&event);
+        }
+        let report = listener.finish();
+        assert_eq!((report.rows[0].duration_ns(), report.omitted), (Some(2), 1));
     }
 }

@@ -2,7 +2,7 @@
 
 use onoff_trace::DescribedEvent;
 
-use super::{MAX_KEYS, ProcessRef, hook, number};
+use super::{Limited, ProcessRef, hook, number};
 
 /// Counters at the end of a process, and the rundown of all processes at the end of the recording.
 pub const EVENTS: [&str; 2] = ["0x0320", "0x0321"];
@@ -31,7 +31,7 @@ pub struct ProcessCounters {
 
 #[derive(Clone, Debug, Default)]
 pub struct ProcessCounterListener {
-    rows: Vec<ProcessCounters>,
+    rows: Limited<ProcessCounters>,
 }
 
 impl ProcessCounterListener {
@@ -41,9 +41,6 @@ impl ProcessCounterListener {
             Some(0x0321) => true,
             _ => return,
         };
-        if self.rows.len() >= MAX_KEYS {
-            return;
-        }
         let pid = event.number("ProcessId").and_then(|pid| u32::try_from(pid).ok());
         let last_and_peak = |last: &str, peak: &str| (number(event, last), number(event, peak));
         self.rows.push(ProcessCounters {
@@ -62,7 +59,27 @@ impl ProcessCounterListener {
     }
 
     #[must_use]
-    pub fn finish(self) -> Vec<ProcessCounters> {
+    pub fn finish(self) -> Limited<ProcessCounters> {
         self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onoff_trace::Directory;
+
+    use super::super::synthetic::{EventTemplate, number};
+    use super::*;
+
+    #[test]
+    fn rows_beyond_the_limit_are_counted() {
+        let directory = Directory::new();
+        let mut listener = ProcessCounterListener { rows: Limited::with_limit(2) };
+        for pid in 0..5 {
+            let fields = [number("ProcessId", pid)];
+            listener.take(&EventTemplate::new(1, &fields).kernel(0x0320, "Process", &directory));
+        }
+        let report = listener.finish();
+        assert_eq!((report.rows.len(), report.omitted), (2, 3));
     }
 }

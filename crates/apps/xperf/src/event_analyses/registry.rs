@@ -92,7 +92,7 @@ impl RegistryListener {
         let name = text(event, "KeyName");
         // Creation, deletion and rundown of a key control block: the name is the full path.
         if (0x16..=0x19).contains(&operation) {
-            if self.paths.len() < MAX_KEYS && !name.is_empty() {
+            if !name.is_empty() && (self.paths.len() < MAX_KEYS || self.paths.contains_key(&handle)) {
                 self.paths.insert(handle, name.into());
             }
             return;

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, FieldValue};
 
-use super::{MAX_KEYS, ProcessRef};
+use super::{Limited, ProcessRef};
 
 /// A unit of work, or a single event.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,8 +36,7 @@ pub struct WorkListener {
     providers: &'static [&'static str],
     /// Row indexes of open work by task and thread, most recent last.
     open: HashMap<(Box<str>, Thread), Vec<usize>>,
-    rows: Vec<ReportedWork>,
-    omitted: u64,
+    rows: Limited<ReportedWork>,
 }
 
 impl WorkListener {
@@ -57,16 +56,12 @@ impl WorkListener {
     fn add(&mut self, event: &DescribedEvent<'_>) {
         const START: u8 = 1;
         const STOP: u8 = 2;
-        if self.rows.len() >= MAX_KEYS {
-            self.omitted += 1;
-            return;
-        }
         let task = if event.task.is_empty() { event.name } else { event.task };
         let key = (Box::from(task), (event.pid, event.tid));
         if event.opcode == STOP
             && let Some(index) = self.open.get_mut(&key).and_then(Vec::pop)
         {
-            if let Some(row) = self.rows.get_mut(index) {
+            if let Some(row) = self.rows.rows.get_mut(index) {
                 row.end_ns = Some(event.time_ns);
             }
             return;
@@ -76,10 +71,7 @@ impl WorkListener {
             STOP => (None, Some(event.time_ns)),
             _ => (Some(event.time_ns), Some(event.time_ns)),
         };
-        if event.opcode == START {
-            self.open.entry(key).or_default().push(self.rows.len());
-        }
-        self.rows.push(ReportedWork {
+        let index = self.rows.push(ReportedWork {
             start_ns,
             end_ns,
             name: task.to_owned(),
@@ -91,12 +83,17 @@ impl WorkListener {
                 .filter_map(|field| Some(format!("{}={}", field.name, scalar_text(&field.value)?)))
                 .collect(),
         });
+        if event.opcode == START
+            && let Some(index) = index
+        {
+            self.open.entry(key).or_default().push(index);
+        }
     }
 
-    /// Returns the work in the order of the first event, and the number of events beyond the limit.
+    /// Returns the work in the order of the first event.
     #[must_use]
-    pub fn finish(self) -> (Vec<ReportedWork>, u64) {
-        (self.rows, self.omitted)
+    pub fn finish(self) -> Limited<ReportedWork> {
+        self.rows
     }
 }
 
@@ -144,7 +141,7 @@ mod tests {
         let mut other_provider = EventTemplate::new(9, &[]).event("Other/Task", "", &directory);
         other_provider.opcode = 1;
         listener.take(&other_provider);
-        let (rows, omitted) = listener.finish();
+        let Limited { rows, omitted, .. } = listener.finish();
         let rows: Vec<_> = rows
             .iter()
             .map(|row| (row.name.as_str(), row.start_ns, row.end_ns, row.duration_ns(), row.detail.join(" ")))
@@ -161,5 +158,21 @@ mod tests {
             ]
         );
         assert_eq!(omitted, 0);
+    }
+
+    #[test]
+    fn work_beyond_the_limit_is_counted_and_open_work_still_ends() {
+        let directory = Directory::new();
+        let mut listener =
+            WorkListener { rows: Limited::with_limit(1), ..WorkListener::new(&["microsoft-windows-winlogon"]) };
+        for (time_ns, opcode, task) in [(1, 1, "UserBoot"), (2, 0, "Logoff"), (4, 2, "UserBoot")] {
+            let template = EventTemplate::new(time_ns, &[]);
+            let path = format!("Microsoft-Windows-Winlogon/{task}");
+            let mut event = template.event(&path, "", &directory);
+            event.opcode = opcode;
+            listener.take(&event);
+        }
+        let report = listener.finish();
+        assert_eq!((report.rows[0].duration_ns(), report.omitted), (Some(3), 1));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::event_analyses::Limited;
 use crate::event_analyses::focus::Focus;
 use crate::event_analyses::prefetch::Prefetch;
 use crate::event_analyses::process_counters::ProcessCounters;
@@ -13,9 +14,9 @@ use super::time_unit::TimeUnit;
 use onoff_report::text::printable::printable;
 
 /// Writes work items and single events, by start.
-pub fn write_work(rows: &[ReportedWork], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_work(report: &Limited<ReportedWork>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " StartTime,    EndTime,   Duration,     Process Name ( PID),   ThreadID, Task, Details")?;
-    for row in rows {
+    for row in &report.rows {
         let tid = row.tid.map_or(-1, i64::from);
         writeln!(
             out,
@@ -28,13 +29,13 @@ pub fn write_work(rows: &[ReportedWork], out: &mut dyn Write) -> io::Result<()> 
             printable(&row.detail.join("; "))
         )?;
     }
-    Ok(())
+    write_omitted(report.omitted, out)
 }
 
 /// Writes the owners of the keyboard focus, by start.
-pub fn write_focus(rows: &[Focus], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_focus(report: &Limited<Focus>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " StartTime,    EndTime,   Duration, SessionID,     Process Name ( PID)")?;
-    for row in rows {
+    for row in &report.rows {
         let session = row.session.map_or(-1, i64::from);
         let duration = row.start_ns.zip(row.end_ns).map(|(start, end)| end.saturating_sub(start));
         writeln!(
@@ -46,11 +47,16 @@ pub fn write_focus(rows: &[Focus], out: &mut dyn Write) -> io::Result<()> {
             ProcessName(Some(&row.process.image), row.process.pid)
         )?;
     }
-    Ok(())
+    write_omitted(report.omitted, out)
 }
 
 /// Writes prefetch operations by start, with times in `unit` with `decimals` decimals.
-pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, decimals: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_prefetch(
+    report: &Limited<Prefetch>,
+    unit: TimeUnit,
+    decimals: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let name = unit.name;
     let time_text = |ns: Option<i64>| match ns {
         Some(ns) => format!("{:.decimals$}", ns as f64 / unit.ns as f64),
@@ -60,7 +66,7 @@ pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, decimals: usize, out: &
         out,
         "Start ({name:>2}),   End ({name:>2}), Time ({name:>2}),      Pages,  ReadLists, Type,       Hash, Task, Scenario"
     )?;
-    for row in rows {
+    for row in &report.rows {
         let number_text = |number: Option<u64>| number.map_or("-1".to_owned(), |number| number.to_string());
         writeln!(
             out,
@@ -76,18 +82,18 @@ pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, decimals: usize, out: &
             printable(&row.scenario)
         )?;
     }
-    Ok(())
+    write_omitted(report.omitted, out)
 }
 
 /// Writes the counters of processes, by time. Sizes are in KB of 1024 bytes, last and peak.
-pub fn write_counters(rows: &[ProcessCounters], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_counters(report: &Limited<ProcessCounters>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         " TimeStamp,     Process Name ( PID), Lives, PageFaults,    Handles,      WS KB, Peak WS KB,    Virt KB, \
          Peak Virt KB, PageFile KB, Peak PageFile KB, Paged KB, Peak Paged KB, NonPaged KB, Peak NonPaged KB, \
          PrivatePages"
     )?;
-    for row in rows {
+    for row in &report.rows {
         let kilobytes = |bytes: u64| bytes.div_ceil(1024);
         writeln!(
             out,
@@ -111,5 +117,31 @@ pub fn write_counters(rows: &[ProcessCounters], out: &mut dyn Write) -> io::Resu
             row.private_pages,
         )?;
     }
-    Ok(())
+    write_omitted(report.omitted, out)
+}
+
+/// Writes the number of rows beyond the limit, if there are any.
+fn write_omitted(omitted: u64, out: &mut dyn Write) -> io::Result<()> {
+    match omitted {
+        0 => Ok(()),
+        omitted => writeln!(out, "Rows omitted (limit reached): {omitted}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn omitted_rows_are_in_the_report() {
+        let text = |omitted| {
+            let mut out = Vec::new();
+            let mut report = Limited::default();
+            report.omitted = omitted;
+            write_focus(&report, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(text(0).lines().count(), 1);
+        assert_eq!(text(7).lines().last(), Some("Rows omitted (limit reached): 7"));
+    }
 }
