@@ -30,7 +30,7 @@ FORBIDDEN = {
     "usage": {"transitions", "blame"},
     "sections": {"report", "page"},
     "page": {"server"},
-    "onoff": {"cli", "xperf", "mcp", "wasm", "server"},
+    "onoff": {"cli", "xperf", "wpaexporter", "mcp", "wasm", "server"},
 }
 
 MAX_CRATE_LINES = 15_000

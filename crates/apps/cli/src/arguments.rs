@@ -137,7 +137,7 @@ pub struct Arguments {
 /// Returns the command line parser. `-h` prints one page, `--help` everything.
 pub fn command() -> clap::Command {
     let shorten_help = |verb: clap::Command| {
-        if verb.get_name() == "xperf" {
+        if verb.is_disable_help_flag_set() {
             return verb;
         }
         let full_help = verb.get_after_help().cloned();
@@ -217,6 +217,8 @@ pub enum Command {
     Completions(CompletionsArguments),
     Manual(ManualArguments),
     Xperf(XperfArguments),
+    #[command(name = "wpaexporter")]
+    WpaExporter(WpaExporterArguments),
 }
 
 #[derive(Debug, Args)]
@@ -449,11 +451,30 @@ pub struct InfoArguments {
     pub output: OutputArguments,
 }
 
+impl Command {
+    /// True for the command line of another program, whose scripts expect its exit codes and plain output.
+    pub const fn is_drop_in(&self) -> bool {
+        matches!(self, Self::Xperf(_) | Self::WpaExporter(_))
+    }
+}
+
 /// Drop-in for scripts that call 'xperf -i', with its output formats; see 'onoff xperf -help'
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true, override_usage = "onoff xperf -i FILE [-o FILE] [-a ACTION [ACTION'S OPTIONS]]…")]
 pub struct XperfArguments {
     /// Arguments in xperf's syntax
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+    pub words: Vec<OsString>,
+}
+
+/// Drop-in for scripts that call 'wpaexporter -i': the graphs of a WPA profile as CSV files; see 'onoff wpaexporter -help'
+#[derive(Debug, Args)]
+#[command(
+    disable_help_flag = true,
+    override_usage = "onoff wpaexporter -i FILE -profile FILE.wpaProfile [-outputfolder FOLDER] [-prefix TEXT]"
+)]
+pub struct WpaExporterArguments {
+    /// Arguments in wpaexporter's syntax
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
     pub words: Vec<OsString>,
 }

@@ -14,6 +14,7 @@ mod progress;
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::FromArgMatches;
@@ -92,14 +93,28 @@ pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<u8>, 
     }
 }
 
+/// The verbs that the program runs if its file has their name, as a copy or a link.
+const PROGRAM_NAMES: [&str; 2] = ["xperf", "wpaexporter"];
+
+/// Adds the verb to the arguments of a program named like one.
+fn with_verb_of_name(arguments: impl IntoIterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    let mut arguments = arguments.into_iter();
+    let program = arguments.next();
+    let verb = program.as_ref().and_then(|program| {
+        let stem = Path::new(program).file_stem()?.to_str()?;
+        PROGRAM_NAMES.into_iter().find(|name| stem.eq_ignore_ascii_case(name))
+    });
+    program.into_iter().chain(verb.map(OsString::from)).chain(arguments)
+}
+
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-    let matches = arguments::command().try_get_matches_from(arguments);
+    let matches = arguments::command().try_get_matches_from(with_verb_of_name(arguments));
     matches.and_then(|matches| Arguments::from_arg_matches(&matches))
 }
 
 fn resolve(arguments: Arguments) -> Result<Invocation, Failure> {
     // Scripts written for xperf expect its exit codes.
-    let is_xperf = matches!(arguments.command, Some(Command::Xperf(_)));
+    let is_drop_in = arguments.command.as_ref().is_some_and(Command::is_drop_in);
     let resolved = commands::resolve(arguments);
-    if is_xperf { resolved } else { resolved.map_err(Failure::into_usage) }
+    if is_drop_in { resolved } else { resolved.map_err(Failure::into_usage) }
 }

@@ -45,7 +45,7 @@ pub mod layouts;
 mod listen;
 mod merge;
 pub mod output;
-mod quality;
+pub mod quality;
 mod ranges;
 pub mod reading;
 pub mod run;

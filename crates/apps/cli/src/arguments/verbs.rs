@@ -72,7 +72,11 @@ pub const GROUPS: &[Group] = &[
     ),
     (
         "For other programs",
-        &[("mcp", "serve the verbs as tools for an assistant"), ("xperf", "drop-in for xperf's command line")],
+        &[
+            ("mcp", "serve the verbs as tools for an assistant"),
+            ("xperf", "drop-in for xperf's command line"),
+            ("wpaexporter", "drop-in for wpaexporter: WPA profiles to CSV"),
+        ],
     ),
 ];
 

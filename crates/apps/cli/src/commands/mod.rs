@@ -37,6 +37,7 @@ mod view;
 mod view_stream;
 mod what_if;
 mod why;
+mod wpaexporter;
 mod xperf;
 
 use std::error::Error;
@@ -60,7 +61,7 @@ use crate::progress::ProgressLine;
 pub fn resolve(arguments: Arguments) -> Result<Invocation, Failure> {
     let display = Display::resolve(arguments.display)?;
     // Scripts written for xperf compare its output.
-    let is_xperf = matches!(arguments.command, Some(Command::Xperf(_)));
+    let is_drop_in = arguments.command.as_ref().is_some_and(Command::is_drop_in);
     let mut invocation = match (arguments.command, arguments.files.first()) {
         (Some(_), Some(file)) => {
             return Err(Failure::usage(format!("{}: put the verb before the file", file.display())));
@@ -68,7 +69,7 @@ pub fn resolve(arguments: Arguments) -> Result<Invocation, Failure> {
         (Some(command), None) => resolve_verb(command)?,
         (None, _) => resolve_overview(arguments.files)?,
     };
-    let color = if is_xperf { Color::Never } else { display.color };
+    let color = if is_drop_in { Color::Never } else { display.color };
     invocation.destination.display = Display { color, is_text: invocation.is_text, ..display };
     Ok(invocation)
 }
@@ -143,6 +144,7 @@ fn resolve_verb(command: Command) -> Result<Invocation, Failure> {
         Command::Compare(arguments) => compare::resolve(arguments),
         Command::Gate(arguments) => gate::resolve(arguments),
         Command::Xperf(arguments) => xperf::resolve(arguments.words),
+        Command::WpaExporter(arguments) => wpaexporter::resolve(arguments.words),
     }
 }
 
