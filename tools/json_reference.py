@@ -127,6 +127,8 @@ such as `"0xffff8000deadbeef"`, because many JSON parsers lose the low bits of l
 | `process` | text or null | Image name of the process, if known from earlier events or from the end of the recording. |
 | `tid` | integer or null | Thread id. |
 | `size` | integer | Size of the record with its header, bytes. |
+| `activity` | text | Activity id of the event; omitted if there is none. |
+| `related_activity` | text | Id of the activity that started the event's activity; omitted if there is none. |
 | `described` | true or false | True if the event's schema is known; otherwise the field `Payload` has the raw bytes in hexadecimal. |
 | `complete` | true or false | True if the fields cover the whole payload. |
 | `fields` | any names | The event's fields, in order. |

@@ -408,6 +408,11 @@ pub struct EventsArguments {
     #[arg(long = "process", value_name = "NAME")]
     pub processes: Vec<String>,
 
+    /// Only events of this activity, and of the activities that its events started: GUID of a request, as in the column
+    /// etw:ActivityId; can be repeated
+    #[arg(long = "activity", value_name = "GUID")]
+    pub activities: Vec<String>,
+
     /// Only events in this phase of the boot, shutdown or sleep, such as WinLogonInit
     #[arg(long, value_name = "NAME", conflicts_with = "range")]
     pub phase: Option<String>,

@@ -16,6 +16,8 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("onoff info --format json", "clock_conversions"),
     ("RecordingFile", "content"),
     ("SystemConfiguration", "kernel_command_line"),
+    (EVENTS, "activity"),
+    (EVENTS, "related_activity"),
     (EVENTS, "derived"),
     ("Derived", "elapsed_ns"),
     ("Derived", "service_ns"),

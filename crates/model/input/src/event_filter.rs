@@ -13,6 +13,8 @@ pub struct EventFilter {
     pub events: Vec<Pattern>,
     /// Process image names or ids.
     pub processes: Vec<Pattern>,
+    /// Activity ids: events of these activities, and of all activities that events of them started.
+    pub activities: Vec<u128>,
     /// Earliest time, ns since the start of the recording.
     pub from_ns: Option<i64>,
     /// End of the range (exclusive), ns since the start of the recording.

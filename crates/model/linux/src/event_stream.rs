@@ -176,11 +176,13 @@ const CLOCK_TABLES: TableSet = TableSet::from_names(&[
 ]);
 
 fn line_matches(line: &LogLine, filter: &EventFilter) -> bool {
-    let EventFilter { providers, events, processes, from_ns, until_ns } = filter;
+    let EventFilter { providers, events, processes, activities, from_ns, until_ns } = filter;
     let any = |patterns: &[onoff_trace::Pattern], name: &str| {
         patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
     };
-    from_ns.is_none_or(|from| line.time_ns >= from)
+    // Lines have no activity.
+    activities.is_empty()
+        && from_ns.is_none_or(|from| line.time_ns >= from)
         && until_ns.is_none_or(|until| line.time_ns < until)
         && any(providers, line.log.provider())
         && any(events, log_lines::LINE)
@@ -193,8 +195,10 @@ fn fields_of_line(line: &LogLine) -> [Field<'_>; 1] {
 }
 
 fn event_matches(event: &Event<'_>, time_ns: i64, filter: &EventFilter) -> bool {
-    let EventFilter { providers, events, processes, from_ns, until_ns } = filter;
-    from_ns.is_none_or(|from| time_ns >= from)
+    let EventFilter { providers, events, processes, activities, from_ns, until_ns } = filter;
+    // Events of Linux have no activity.
+    activities.is_empty()
+        && from_ns.is_none_or(|from| time_ns >= from)
         && until_ns.is_none_or(|until| time_ns < until)
         && (providers.is_empty() || providers.iter().any(|pattern| pattern.matches(PROVIDER)))
         && (events.is_empty() || events.iter().any(|pattern| pattern.matches(event.name)))

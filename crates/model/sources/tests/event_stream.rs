@@ -8,8 +8,10 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use onoff_sources::{EventFilter, EventStream, EventWriter, Limits, Options, Pattern};
+use onoff_sources::{EventFilter, EventStream, EventWriter, Limits, Options, Pattern, files_from_bytes};
+use onoff_testkit::assemble::{EtlBuilder, EventHeader, ExtendedItem, Payload, Record, Session};
 use onoff_trace::DescribedEvent;
+use uuid::Uuid;
 
 fn samples() -> Option<PathBuf> {
     onoff_testkit::real_recordings::samples_folder("etl")
@@ -123,6 +125,46 @@ fn filters_by_provider_event_process_and_time() {
     let (first_half, _) = count_events(EventFilter { until_ns: Some(half_ns), ..EventFilter::default() });
     let (second_half, _) = count_events(EventFilter { from_ns: Some(half_ns), ..EventFilter::default() });
     assert_eq!(first_half + second_half, all);
+}
+
+/// Events of a request with a child and a grandchild, and of another request, as (activity, related activity).
+fn requests() -> Vec<u8> {
+    let mut builder = EtlBuilder::new(Session::windows_10(1));
+    let events: [(u128, Option<u128>); 7] =
+        [(1, None), (7, None), (2, Some(1)), (8, Some(7)), (3, Some(2)), (3, None), (2, None)];
+    for (number, (activity, related)) in events.into_iter().enumerate() {
+        let related = related.map(|related| Uuid::from_u128(related).to_bytes_le().to_vec());
+        let header = EventHeader {
+            provider: Uuid::from_u128(0x1234),
+            activity: Uuid::from_u128(activity),
+            id: u16::try_from(number).unwrap(),
+            extended: related.into_iter().map(|data| ExtendedItem { kind: 1, data }).collect(),
+            ..EventHeader::default()
+        };
+        let ticks = Session::windows_10(1).start_ticks + number as u64 * 10;
+        builder.push(0, &Record::manifest(header, ticks, Payload::wide()));
+    }
+    builder.finish()
+}
+
+#[test]
+fn an_activity_brings_the_activities_that_it_started() {
+    let files = files_from_bytes([("requests.etl".to_owned(), requests())], &Options::default().limits).unwrap();
+    let ids = |activities: Vec<u128>| {
+        let filter = EventFilter { activities, ..EventFilter::default() };
+        let mut ids = Vec::new();
+        let stream = EventStream::open(&files, &Options::default()).unwrap();
+        let end = stream.for_each(&filter, &Options::default(), |event| {
+            ids.push(event.id);
+            ControlFlow::<()>::Continue(())
+        });
+        assert_eq!(end.visited, ids.len() as u64);
+        ids
+    };
+    assert_eq!(ids(vec![1]), [0, 2, 4, 5, 6]);
+    assert_eq!(ids(vec![2]), [2, 4, 5, 6]);
+    assert_eq!(ids(vec![7]), [1, 3]);
+    assert_eq!(ids(vec![99]), [0_u16; 0]);
 }
 
 #[test]

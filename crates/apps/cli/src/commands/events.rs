@@ -23,6 +23,7 @@ pub fn resolve(arguments: EventsArguments) -> Result<Invocation, Failure> {
         providers: patterns(&arguments.providers),
         events: patterns(&arguments.events),
         processes: patterns(&arguments.processes),
+        activities: arguments.activities.iter().map(|text| activity(text)).collect::<Result<_, _>>()?,
         ..EventFilter::default()
     };
     let range = time_range(arguments.range.as_deref())?;
@@ -31,6 +32,13 @@ pub fn resolve(arguments: EventsArguments) -> Result<Invocation, Failure> {
     Ok(Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
         run(recording, &query, format, destination)
     }))
+}
+
+/// Parses an activity id: a GUID, with or without braces.
+fn activity(text: &str) -> Result<u128, Failure> {
+    let digits: String = text.trim_matches(['{', '}']).split('-').collect();
+    let id = Some(digits).filter(|digits| digits.len() == 32).and_then(|digits| u128::from_str_radix(&digits, 16).ok());
+    id.ok_or_else(|| Failure::usage(format!("--activity: '{text}' is not a GUID")))
 }
 
 fn run(

@@ -5,6 +5,7 @@
 //! visits the events one by one. Memory does not grow with the number of events. Schemas come from the end of each file
 //! and from the events visited so far.
 
+mod activities;
 mod coverage;
 mod follower;
 mod kinds;
@@ -28,6 +29,7 @@ use rayon::prelude::*;
 use super::deferred_records::DeferredRecords;
 use super::names::kernel_hook;
 use super::{counters, losses, schemas};
+use activities::SelectedActivities;
 use coverage::Coverage;
 use follower::{Attribution, Follower};
 use kinds::Kinds;
@@ -241,6 +243,7 @@ struct Walker<'w> {
     follower: Follower,
     kinds: Kinds,
     filter: &'w EventFilter,
+    activities: SelectedActivities,
     stack_fields: bool,
     /// Buffer for decoded fields, reused for every event.
     scratch: Fields<'static>,
@@ -395,6 +398,7 @@ impl<'w> Walker<'w> {
             follower,
             kinds,
             filter,
+            activities: SelectedActivities::new(&filter.activities),
             stack_fields,
             scratch,
             shown_fields,
@@ -427,8 +431,11 @@ impl<'w> Walker<'w> {
         if hook.is_none() {
             self.learn(record);
         }
-        let is_wanted =
-            self.filter.from_ns.is_none_or(|from| time_ns >= from) && self.is_about_selected_process(&attribution);
+        // An activity can start before the time range, so every event has to be looked at.
+        let is_of_activity = self.activities.includes(record);
+        let is_wanted = is_of_activity
+            && self.filter.from_ns.is_none_or(|from| time_ns >= from)
+            && self.is_about_selected_process(&attribution);
         ControlFlow::Continue(is_wanted.then_some(attribution))
     }
 
@@ -622,14 +629,10 @@ fn is_complete_stack(record: &Record<'_>, stack: &Stack<'_>) -> bool {
 
 /// Reads the context from the header and the extended items of a manifest event.
 fn context(record: &Record<'_>) -> EventContext {
-    let activity = |guid: Guid| (guid != Guid::default()).then(|| guid.as_u128());
-    let mut context = EventContext { activity: record.activity_id().and_then(activity), ..EventContext::default() };
+    let (activity, related_activity) = activities::of(record);
+    let mut context = EventContext { activity, related_activity, ..EventContext::default() };
     for item in record.extended_items() {
         match item.kind {
-            ExtendedItem::RELATED_ACTIVITY_ID => {
-                let bytes = item.data.first_chunk::<16>();
-                context.related_activity = bytes.and_then(|bytes| activity(Guid::from_bytes_le(*bytes)));
-            }
             ExtendedItem::SID => {
                 context.user_sid = Sid::split(item.data).map(|(user, _)| user.to_string());
             }

@@ -6,7 +6,7 @@
 //! A recording has tens of millions of events. Lines are therefore assembled from bytes, and the common prefix of all
 //! events of a kind is cached.
 
-use onoff_trace::{DerivedValues, DescribedEvent, EventOrigin, Field, FieldValue};
+use onoff_trace::{DerivedValues, DescribedEvent, EventContext, EventOrigin, Field, FieldValue};
 
 use super::escape::write_compact;
 
@@ -44,6 +44,14 @@ impl EventLines {
         or_null(event.tid, line, unsigned);
         line.extend_from_slice(b",\"size\":");
         unsigned(event.size, line);
+        let EventContext { activity, related_activity, .. } = event.context;
+        for (name, id) in [("activity", activity), ("related_activity", related_activity)] {
+            if let Some(id) = id {
+                line.push(b',');
+                key(name, line);
+                guid(id, line);
+            }
+        }
         line.extend_from_slice(b",\"described\":");
         boolean(event.described, line);
         line.extend_from_slice(b",\"complete\":");
@@ -197,6 +205,19 @@ fn derived(derived: &DerivedValues<'_>, line: &mut Vec<u8>) {
     }
 }
 
+/// Writes a GUID in lower case with hyphens.
+fn guid(id: u128, line: &mut Vec<u8>) {
+    line.push(b'"');
+    for index in 0..32 {
+        if matches!(index, 8 | 12 | 16 | 20) {
+            line.push(b'-');
+        }
+        let digit = (id >> (4 * (31 - index))) as usize & 15;
+        line.push(b"0123456789abcdef"[digit]);
+    }
+    line.push(b'"');
+}
+
 fn or_null<T>(value: Option<T>, line: &mut Vec<u8>, write: impl FnOnce(T, &mut Vec<u8>)) {
     match value {
         Some(value) => write(value, line),
@@ -262,7 +283,7 @@ const fn hexadecimal_digits(number: u64) -> [u8; 16] {
 mod tests {
     use std::borrow::Cow;
 
-    use onoff_trace::{Directory, EventContext};
+    use onoff_trace::Directory;
 
     use super::*;
 
@@ -330,14 +351,14 @@ mod tests {
             described: true,
             complete: false,
             derived: DerivedValues { ran_ns: Some(9), file: Some("C:\\x"), ..DerivedValues::default() },
-            context: EventContext::default(),
+            context: EventContext { activity: Some(0x9c205a39_1250_487d_abd7_e831c6290539), ..EventContext::default() },
             directory: &directory,
         };
         let expected = concat!(
             r#"{"time_ns":-5,"unix_ns":null,"name":"CSwitch","kind":"kernel","provider":"Thread","guid":"3d6fa8d1","#,
             r#""task":"","opcode_name":"CSwitch","id":36,"version":2,"opcode":36,"level":0,"#,
             r#""keyword":"0x8000000000000000","cpu":3,"pid":8,"process":"a.exe","tid":null,"size":40,"#,
-            r#""described":true,"complete":false,"fields":{"nothing":null,"flag":true,"below":-7,"#,
+            r#""activity":"9c205a39-1250-487d-abd7-e831c6290539","described":true,"complete":false,"fields":{"nothing":null,"flag":true,"below":-7,"#,
             r#""list \"1\"":[1,"x"],"frames":["0xffff8000deadbeef","0x0000000000000001"],"#,
             r#""members":{"a":"0x000000ff"},"empty":[]},"derived":{"ran_ns":9,"file":"C:\\x"}}"#,
             "\n"
