@@ -118,3 +118,20 @@ fn resolve(arguments: Arguments) -> Result<Invocation, Failure> {
     let resolved = commands::resolve(arguments);
     if is_drop_in { resolved } else { resolved.map_err(Failure::into_usage) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_named_like_a_verb_runs_it() {
+        let words = |text: &str| {
+            let words = with_verb_of_name(text.split(' ').map(OsString::from));
+            words.map(|word| word.into_string().unwrap_or_default()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(words("/usr/bin/wpaexporter -i a.etl"), "/usr/bin/wpaexporter wpaexporter -i a.etl");
+        assert_eq!(words("XPerf.exe -help"), "XPerf.exe xperf -help");
+        assert_eq!(words("onoff boot xperf"), "onoff boot xperf");
+        assert_eq!(words("xperf-old boot"), "xperf-old boot");
+    }
+}

@@ -84,7 +84,7 @@ fn option_name(word: &OsStr) -> Option<String> {
         "?",
     ];
     let word = word.to_str()?;
-    let name = word.strip_prefix(['-', '/'])?.to_ascii_lowercase();
+    let name = word.strip_prefix("--").or_else(|| word.strip_prefix(['-', '/']))?.to_ascii_lowercase();
     (word.starts_with('-') || NAMES.contains(&name.as_str())).then_some(name)
 }
 
@@ -93,7 +93,10 @@ fn option_name(word: &OsStr) -> Option<String> {
 /// # Errors
 /// An unknown option, a missing value, or no recording or profile.
 pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
-    let mut words = words.into_iter().peekable();
+    if words.is_empty() {
+        return Ok(CommandLine::Help);
+    }
+    let mut words = words.into_iter();
     let (mut input, mut folder, mut delimiter, mut prefix) = (None, PathBuf::from("."), ',', String::new());
     let (mut profiles, mut manifests, mut range) = (Vec::new(), Vec::new(), View::All);
     let (mut symbols, mut tolerates_losses, mut tolerates_inversions) = (false, false, false);
@@ -224,15 +227,17 @@ mod tests {
     #[test]
     fn reads_the_documented_options() {
         let Ok(CommandLine::Export(export)) = line(
-            r"trace.etl -profile a.wpaProfile -range 1s100ms500us 2.5s /prefix p_ -outputFolder out -delimiter \t -tle -tti",
+            r"a.etl -profile a.wpaProfile -range 1s100ms500us 2.5s /prefix p_ -outputFolder o -delimiter \t -tle -tti",
         ) else {
             panic!("an export");
         };
-        assert_eq!(export.input, PathBuf::from("trace.etl"));
+        assert_eq!(export.input, PathBuf::from("a.etl"));
         assert_eq!(export.range, View::Times(1_100_500_000, 2_500_000_000));
         assert_eq!((export.prefix.as_str(), export.delimiter, export.symbols), ("p_", '\t', false));
         assert!(export.tolerates_losses && export.tolerates_inversions);
         assert_eq!(line("-help"), Ok(CommandLine::Help));
+        assert_eq!(line("--help"), Ok(CommandLine::Help));
+        assert!(matches!(parse(Vec::new()), Ok(CommandLine::Help)));
         assert!(matches!(line("/?"), Ok(CommandLine::Help)));
     }
 

@@ -1,8 +1,8 @@
 //! Groups the rows of a graph by its key columns, aggregates the other columns, and returns the lines of the file.
 //!
-//! WPA exports what its table shows: one line for each value of the first key, and below it the lines of the groups that
-//! the preset expands. A group whose members all have the same next key is one line with it. Without keys, every row is
-//! a line.
+//! WPA exports what its table shows: one line for each value of the first key, and below it the lines of the groups
+//! that the preset expands. A group whose members all have the same next key is one line with it. Without keys, every
+//! row is a line.
 
 use hashbrown::{HashMap, HashSet};
 

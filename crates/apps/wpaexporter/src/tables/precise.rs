@@ -1,8 +1,8 @@
 //! *CPU Usage (Precise)*: context switches.
 //!
 //! A row is a thread's turn on a processor, from its switch-in to the next switch. CPU time is clipped to the exported
-//! range and leaves out the time asleep, as in onoff's lists. A turn that began before the first recorded switch has CPU
-//! time but no count and no times, so that sums agree with the lists and counts with the recorded switches.
+//! range and leaves out the time asleep, as in onoff's lists. A turn that began before the first recorded switch has
+//! CPU time but no count and no times, so that sums agree with the lists and counts with the recorded switches.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{TableName, TableSet, Trace, wait_reason};

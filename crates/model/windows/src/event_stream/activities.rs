@@ -1,8 +1,8 @@
 //! Selects the events of activities.
 //!
 //! Programs mark the events of one request with an activity id. An event that starts another activity has the id of the
-//! new one, and the id that it belongs to as the related id. A selected activity therefore brings with it the activities
-//! that its events started, and so on: the chain of one request.
+//! new one, and the id that it belongs to as the related id. A selected activity therefore brings with it the
+//! activities that its events started, and so on: the chain of one request.
 
 use hashbrown::HashSet;
 use onoff_etl::{ExtendedItem, Guid, HeaderKind, Record};
