@@ -53,7 +53,9 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
             notes.push("not closed by the recorder".to_owned());
         }
         let content = if file.content.is_empty() { "file" } else { file.content };
-        let name = file.name.strip_prefix(folder).map_or(&*file.name, |name| name.trim_start_matches('/'));
+        let is_below = |name: &&str| !folder.is_empty() && name.starts_with('/');
+        let below = file.name.strip_prefix(folder).filter(is_below);
+        let name = below.map_or(&*file.name, |name| name.trim_start_matches('/'));
         row(content, format!("{name} ({})", notes.join(", ")));
     }
     let unknown = || "not recorded".to_owned();
