@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 // Limits of a listing.
 const MAX_FILES: usize = 500;
@@ -68,21 +68,44 @@ impl Folders {
     /// # Errors
     /// The path does not exist, or leads outside the folders.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, PathError> {
-        let mut first_error = None;
+        let mut error = PathError::Outside(path.to_owned());
         for root in &self.roots {
             // `join` returns an absolute path unchanged.
-            match fs::canonicalize(root.join(path)) {
-                Ok(resolved) if self.roots.iter().any(|root| resolved.starts_with(root)) => return Ok(resolved),
-                Ok(_) => return Err(PathError::Outside(path.to_owned())),
-                Err(source) => _ = first_error.get_or_insert(source),
+            let candidate = root.join(path);
+            match fs::canonicalize(&candidate) {
+                Ok(resolved) if self.contains(&resolved) => return Ok(resolved),
+                // Do not reveal whether a path outside the folders exists.
+                Err(source) if self.parent_is_inside(&candidate) => {
+                    error = PathError::Unreadable { path: path.to_owned(), source };
+                }
+                _ => {}
             }
         }
-        match first_error {
-            // Do not reveal whether a path outside the folders exists.
-            Some(source) if !Path::new(path).is_absolute() => {
-                Err(PathError::Unreadable { path: path.to_owned(), source })
+        Err(error)
+    }
+
+    fn contains(&self, resolved: &Path) -> bool {
+        self.roots.iter().any(|root| resolved.starts_with(root))
+    }
+
+    /// Returns whether a path that cannot be resolved is missing inside the folders: the part of it that exists leads
+    /// nowhere else, and neither do `..` or links in the rest.
+    fn parent_is_inside(&self, path: &Path) -> bool {
+        let mut parts = path.components();
+        let mut has_missing_part = false;
+        loop {
+            let existing = parts.as_path();
+            if let Ok(resolved) = fs::canonicalize(existing) {
+                return has_missing_part && self.contains(&resolved);
             }
-            _ => Err(PathError::Outside(path.to_owned())),
+            // A link whose target is missing or unreadable.
+            if fs::symlink_metadata(existing).is_ok() {
+                return false;
+            }
+            has_missing_part = true;
+            if !matches!(parts.next_back(), Some(Component::Normal(_))) {
+                return false;
+            }
         }
     }
 

@@ -39,13 +39,16 @@ pub enum ParameterKind {
     OneOf(&'static [&'static str]),
     /// A number from 1.
     Count,
+    /// Two times, such as `10s` and `20s`.
+    Range,
     /// True to pass the option, which has no value.
     Flag,
 }
 
 impl ParameterKind {
-    const fn is_flag(self) -> bool {
-        matches!(self, Self::Flag)
+    /// Returns whether the values begin with the name of the option.
+    const fn has_own_name(self) -> bool {
+        matches!(self, Self::Flag | Self::Range)
     }
 }
 
@@ -107,6 +110,11 @@ const BOOT: Parameter = Parameter::option(
     "Boot to read from a Linux journal: 0 is the last, -1 the one before, or a boot id",
     ParameterKind::Text,
 );
+const RANGE: Parameter = Parameter::option(
+    "range",
+    "Only between two times since the first event, such as [\"10s\", \"20.5s\"]; without phase",
+    ParameterKind::Range,
+);
 const TOP: Parameter = Parameter::option("top", "Maximum rows per list", ParameterKind::Count);
 const LISTS: &[&str] =
     &["services", "devices", "processes", "cpu", "interrupts", "disk", "files", "hardfaults", "policy"];
@@ -161,6 +169,12 @@ pub const TOOLS: &[Tool] = &[
             Parameter::option("service", "Start or stop of this service", ParameterKind::Text),
             Parameter::option("device", "Requests to this device", ParameterKind::Text),
             Parameter::option("process", "Long waits of this process", ParameterKind::Text),
+            Parameter::option("thread", "Long waits of this thread, by its id", ParameterKind::Text),
+            Parameter::option(
+                "at",
+                "Only the wait at this time since the first event, such as 13.5s",
+                ParameterKind::Text,
+            ),
             FORMAT,
             BOOT,
         ],
@@ -177,6 +191,7 @@ pub const TOOLS: &[Tool] = &[
                 },
                 FILE,
                 PHASE,
+                RANGE,
                 Parameter::option("process", "Only this process", ParameterKind::Text),
                 TOP,
                 ROW_FORMAT,
@@ -238,6 +253,37 @@ pub const TOOLS: &[Tool] = &[
         ],
     ),
     tool(
+        "events",
+        "List recorded events with all their fields, in order of time. Narrow them by event, process, and phase or range.",
+        &[
+            FILE,
+            Parameter::option("provider", "Only events of these providers, as in info", ParameterKind::Texts),
+            Parameter::option("event", "Only these events, by name, as in info", ParameterKind::Texts),
+            Parameter::option("process", "Only events of these processes", ParameterKind::Texts),
+            PHASE,
+            RANGE,
+            FORMAT,
+            BOOT,
+        ],
+    ),
+    tool(
+        "gate",
+        "Check recordings against limits relative to a baseline: pass, regression, or no verdict, with the reason.",
+        &[
+            Parameter {
+                required: true,
+                ..Parameter::option("baseline", "Recordings before the change: files or folders", ParameterKind::Paths)
+            },
+            Parameter {
+                required: true,
+                ..Parameter::option("candidate", "Recordings after the change: files or folders", ParameterKind::Paths)
+            },
+            Parameter::option("limit", "Limits of differences, such as \"total 5%\"", ParameterKind::Texts),
+            Parameter::option("max", "Limits of every run, such as \"netboot.total 30s\"", ParameterKind::Texts),
+            FORMAT,
+        ],
+    ),
+    tool(
         "compare",
         "Compare recordings of two configurations: what got slower or faster, and whether it is more than noise.",
         &[
@@ -287,7 +333,7 @@ impl Tool {
         for parameter in self.parameters {
             for value in parameter.values(call, folders)? {
                 match parameter.position {
-                    Position::Option if parameter.kind.is_flag() => options.push(value),
+                    Position::Option if parameter.kind.has_own_name() => options.push(value),
                     Position::Option => {
                         let mut word = OsString::from(format!("--{}=", parameter.name));
                         word.push(value);
@@ -302,6 +348,11 @@ impl Tool {
         let positional = std::iter::once(OsString::from("--")).chain(positional);
         Ok(std::iter::once("onoff".into()).chain(verb).chain(options).chain(positional).collect())
     }
+}
+
+/// Returns whether a text is a time such as `10s` or `13.5 ms`, and no option.
+fn is_time(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// Returns the JSON schema of an object with exactly these properties.
@@ -329,6 +380,9 @@ impl Parameter {
             ParameterKind::OneOf(words) => json!({ "type": "string", "enum": words, "description": description }),
             ParameterKind::Count => json!({ "type": "integer", "minimum": 1, "description": description }),
             ParameterKind::Flag => json!({ "type": "boolean", "description": description }),
+            ParameterKind::Range => {
+                json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2, "description": description })
+            }
         }
     }
 
@@ -371,6 +425,12 @@ impl Parameter {
             ParameterKind::Count => match value.as_u64() {
                 Some(count @ 1..=1_000_000) => Ok(vec![count.to_string().into()]),
                 _ => Err(invalid("a number from 1 to 1000000")),
+            },
+            ParameterKind::Range => match value.as_array().map(Vec::as_slice) {
+                Some([Value::String(from), Value::String(to)]) if [from, to].iter().all(|time| is_time(time)) => {
+                    Ok(vec![format!("--{}", self.name).into(), from.into(), to.into()])
+                }
+                _ => Err(invalid("two times, such as [\"10s\", \"20.5s\"]")),
             },
             ParameterKind::Flag => match value.as_bool() {
                 Some(true) => Ok(vec![format!("--{}", self.name).into()]),

@@ -112,6 +112,10 @@ fn values_never_become_options() {
         setup.command_line("explain", json!({ "word": "--output=/etc/passwd" })),
         ["onoff", "explain", "--", "--output=/etc/passwd"]
     );
+    assert_eq!(
+        setup.command_line("list", json!({ "what": "disk", "file": "boot.etl", "range": ["10s", "20.5s"] })),
+        ["onoff", "disk", "--range", "10s", "20.5s", "--", &setup.path("boot.etl")]
+    );
     let arguments =
         setup.command_line("why", json!({ "file": "boot.etl", "phase": "-o x", "service": "a --output b" }));
     assert_eq!(arguments[2..4], ["--phase=-o x", "--service=a --output b"]);
@@ -129,10 +133,24 @@ fn rejects_paths_outside_folders() {
     for path in ["../boot.etl", "more/../../secret", "/etc/passwd", "/"] {
         setup.error("info", json!({ "file": path }));
     }
+    // Nor do relative paths reveal it, and one within the folders may.
+    let outside = setup.outside.path().file_name().unwrap().to_str().unwrap();
+    let of = |name: &str| setup.error("info", json!({ "file": format!("../{outside}/{name}") }));
+    assert_eq!(of("missing").replace("missing", "secret"), of("secret"));
+    assert_eq!(of("missing/more").replace("missing", "secret"), of("secret/more"));
+    let through_nothing = setup.error("info", json!({ "file": format!("nothing/../../{outside}/secret") }));
+    assert!(through_nothing.contains("outside the folders"), "{through_nothing}");
+    for missing in ["missing.etl", "more/missing.etl", "more/../missing.etl"] {
+        let message = setup.error("info", json!({ "file": missing }));
+        assert!(!message.contains("outside the folders"), "{message}");
+    }
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(setup.outside.path(), setup.inside.path().join("way-out")).unwrap();
         assert!(setup.error("info", json!({ "file": "way-out/secret" })).contains("outside the folders"));
+        assert!(setup.error("info", json!({ "file": "way-out/missing" })).contains("outside the folders"));
+        std::os::unix::fs::symlink(setup.outside.path().join("missing"), setup.inside.path().join("nowhere")).unwrap();
+        assert!(setup.error("info", json!({ "file": "nowhere" })).contains("outside the folders"));
         assert!(!setup.call("recordings", json!({})).text.contains("secret"));
         // A symlink within the folder is allowed.
         std::os::unix::fs::symlink("boot.etl", setup.inside.path().join("again.etl")).unwrap();
@@ -156,6 +174,9 @@ fn invalid_calls_return_errors() {
         ),
         ("what-if", json!({ "file": "boot.etl", "limit": "yes" }), "what-if: 'limit' must be true or false"),
         ("what-if", json!({ "file": "boot.etl", "plan": 0 }), "what-if: 'plan' must be a number from 1 to 1000000"),
+        ("list", json!({ "what": "cpu", "file": "boot.etl", "range": ["1s"] }), "list: 'range' must be two times"),
+        ("events", json!({ "file": "boot.etl", "range": ["1s", "--output=x"] }), "events: 'range' must be two times"),
+        ("gate", json!({ "baseline": ["boot.etl"] }), "gate: 'candidate' is missing"),
         (
             "compare",
             json!({ "baseline": [], "candidate": ["boot.etl"] }),
@@ -182,7 +203,7 @@ fn tools_have_schemas_and_never_write() {
         assert!(!tool.schema["properties"].as_object().unwrap().contains_key("output"), "{}", tool.name);
         assert!(tool.description.ends_with('.'), "{}", tool.description);
     }
-    for writing_verb in ["record", "collect", "view", "export", "gate", "image"] {
+    for writing_verb in ["record", "collect", "view", "export", "image"] {
         assert!(!tools.iter().any(|tool| tool.name == writing_verb), "{writing_verb}");
     }
 }
