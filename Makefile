@@ -44,7 +44,7 @@ wheel: ## build the Python package from its source distribution
 	$(FRESH)/bin/pip install --quiet --disable-pip-version-check --find-links $(TARGET_DIR)/wheels --only-binary onoff-perf --requirement python/requirements.txt 'onoff-perf[sql,fleet]'
 
 test-wheel:
-	cd python && $(FRESH)/bin/mypy
+	cd python && $(FRESH)/bin/mypy && $(FRESH)/bin/pyright --pythonpath $(FRESH)/bin/python
 	# The tests of Spark mostly wait, so the others run beside them.
 	$(PYTEST) python/tests/test_spark.py >$(TARGET_DIR)/spark-tests.txt 2>&1 & spark=$$!; \
 	$(PYTEST) --ignore python/tests/test_spark.py python/tests; \
@@ -235,6 +235,9 @@ reference: ## update the generated pages: JSON names, findings, tables, the READ
 	@tools/setup rust
 	python3 tools/json_reference.py
 	python3 tools/findings_page.py
+	ONOFF_WRITE_REFERENCE=1 cargo test --quiet --locked --package onoff --test integration python_interface
+	python3 tools/python_types.py
+	python3 tools/python_licenses.py
 	ONOFF_WRITE_REFERENCE=1 cargo test --quiet --locked --package onoff-trace --package onoff-sections --package onoff-xperf reference_page
 	cargo run --quiet --package onoff -- record --plan windows --out $(TARGET_DIR)/windows > /dev/null
 	cp $(TARGET_DIR)/windows/onoff.wprp windows/

@@ -28,17 +28,18 @@ Tables support the Arrow PyCapsule interface and share their memory with other l
 
 from __future__ import annotations
 
-from ._answers import Answer, Record, Records
+from . import types
+from ._answers import Answer, Record, Records, Transition
 from ._errors import Error, MissingFileError, NothingToAnswer, UnreadableError, UsageError
 from ._fleet import Comparison, Explanations, Fleet, Watch, fleet
 from ._onoff import __version__
 from ._summaries import Summaries, rows, summaries
 from ._summary_check import SummaryCheck, check_summaries
+from ._sql import sql
 from ._recording import (
     Recording,
     Table,
     TableDeclaration,
-    Transition,
     boot,
     compare,
     firmware,
@@ -98,15 +99,7 @@ __all__ = [
     "suspend",
     "tables",
     "transitions",
+    "types",
     "what_if",
     "why",
 ]
-
-
-def __getattr__(name: str) -> object:
-    # DuckDB is optional, so import it on first use.
-    if name == "sql":
-        from ._sql import sql
-
-        return sql
-    raise AttributeError(f"module 'onoff' has no attribute {name!r}")

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import html
 import json
 import keyword
+import re
+import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, Callable, Optional, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Callable, Optional, SupportsIndex, TypeVar, cast, overload
+
+from ._errors import UsageError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from . import types
+    from ._recording import Recording
+    from ._rows import AccountRow
 
 _MAX_HTML_ROWS = 50
 """Maximum number of rows of a list in a notebook."""
+_MAX_REPR_FIELDS = 3
+"""Maximum number of fields in the text of an object without a name."""
 
 
 class Record(Mapping[str, Any]):
@@ -29,15 +43,22 @@ class Record(Mapping[str, Any]):
     __slots__ = ("_values",)
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = {name: wrap(value) for name, value in values.items()}
+        declared = _declared_fields(type(self))
+        self._values = {name: wrap(value, declared.get(name)) for name, value in values.items()}
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        for key in (name, name[:-1] if name.endswith("_") else name):
-            if key in self._values:
-                return self._values[key]
-        raise AttributeError(f"no attribute {name!r}; available: {', '.join(map(self._attribute, self._values))}")
+    # Hidden from type checkers, so that they report unknown names.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            for key in (name, name[:-1] if name.endswith("_") else name):
+                if key in self._values:
+                    return self._values[key]
+            declared = _declared_fields(type(self)).get(name[:-1] if name.endswith("_") else name)
+            if declared is not None:
+                return declared.missing()
+            raise AttributeError(f"no attribute {name!r}; available: {', '.join(map(self._attribute, self._values))}")
 
     @classmethod
     def _attribute(cls, name: str) -> str:
@@ -64,19 +85,24 @@ class Record(Mapping[str, Any]):
         return {name: unwrap(value) for name, value in self._values.items()}
 
     def __repr__(self) -> str:
-        name = next((str(self._values[key]) for key in ("name", "title", "transition", "code", "kind") if self._values.get(key)), "")
+        name = next((str(self._values[key]) for key in ("name", "title", "what", "subject", "transition", "code", "kind") if isinstance(self._values.get(key), str) and self._values[key]), "")
         duration_ns = self._values.get("duration_ns")
         if duration_ns is None:
             duration_ns = self._values.get("ns")
         if isinstance(duration_ns, int):
-            return f"<{name or 'record'}: {seconds(duration_ns)}>"
-        return f"<{name or 'record'}>"
+            return f"<{name}: {seconds(duration_ns)}>" if name else f"<{seconds(duration_ns)}>"
+        if not name:
+            name = ", ".join(f"{key} {_short(value, key)}" for key, value in list(self._values.items())[:_MAX_REPR_FIELDS])
+        return f"<{name or type(self).__name__}>"
 
     def _repr_html_(self) -> str:
-        return _html_table(("", ""), [(name, _short(value)) for name, value in self._values.items()])
+        return _html_table(("", ""), [(_heading(name), _short(value, name)) for name, value in self._values.items()])
 
 
-class Records(list[Record]):
+_R = TypeVar("_R", bound=Record)
+
+
+class Records(list[_R]):
     """A list of objects with the same attributes.
 
     >>> phases = Records([Record({"name": "a", "duration_ns": 1}), Record({"name": "b", "duration_ns": 2})])
@@ -85,10 +111,10 @@ class Records(list[Record]):
     """
 
     @overload
-    def __getitem__(self, index: SupportsIndex) -> Record: ...
+    def __getitem__(self, index: SupportsIndex) -> _R: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Records: ...
+    def __getitem__(self, index: slice) -> Records[_R]: ...
 
     def __getitem__(self, index: Any) -> Any:
         result = super().__getitem__(index)
@@ -117,15 +143,31 @@ class Records(list[Record]):
 
     def _repr_html_(self) -> str:
         columns = [name for name in self.columns if any(not isinstance(row.get(name), (Record, list)) for row in self)]
-        rows = [[_short(record.get(name)) for name in columns] for record in self[:_MAX_HTML_ROWS]]
+        rows = [[_short(record.get(name), name) for name in columns] for record in self[:_MAX_HTML_ROWS]]
         remaining = f"<p>{len(self) - _MAX_HTML_ROWS:,} more</p>" if len(self) > _MAX_HTML_ROWS else ""
-        return _html_table(columns, rows) + remaining
+        return _html_table([_heading(name) for name in columns], rows) + remaining
+
+
+class Timed(Record):
+    """An object with a total duration."""
+
+    __slots__ = ()
+
+    @property
+    def total(self) -> Optional[datetime.timedelta]:
+        """Total duration in whole microseconds; ``None`` if its start or end was not recorded."""
+        total_ns = self._values.get("total_ns")
+        return None if total_ns is None else datetime.timedelta(microseconds=total_ns // 1000)
 
 
 class Answer(Record):
     """The JSON document of one command about a recording."""
 
     __slots__ = ("_picture",)
+
+    if TYPE_CHECKING:
+        onoff: types.DocumentHeader
+        """Version, kind of document, and recordings."""
 
     def __init__(self, values: Mapping[str, Any], picture: Optional[Callable[[], str]] = None) -> None:
         super().__init__(values)
@@ -134,13 +176,7 @@ class Answer(Record):
     @property
     def document(self) -> str:
         """Type of the document, such as ``boot`` or ``linux_boot``."""
-        return str(self.onoff.document)
-
-    @property
-    def total(self) -> Optional[datetime.timedelta]:
-        """Duration of the transition in whole microseconds; ``None`` if its start or end was not recorded."""
-        total = self._values.get("total_ns", self._values.get("duration_ns"))
-        return None if total is None else datetime.timedelta(microseconds=total // 1000)
+        return self.onoff.document
 
     def __repr__(self) -> str:
         recordings = self._values["onoff"].recordings
@@ -173,20 +209,103 @@ class Answer(Record):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Drop the picture, which requires the open recording.
-        return Answer, (self.to_dict(),)
+        return type(self), (self.to_dict(),)
 
 
-def parse(document: bytes, picture: Optional[Callable[[], str]] = None) -> Answer:
+class Transition(Answer, Timed):
+    """Analysis of a boot, shutdown or sleep, with its findings and accounts.
+
+    >>> import onoff
+    >>> boot = onoff.boot("samples/slow-boot.etl")
+    >>> boot.findings()[0].subject.name, boot.account[0].subject
+    ('SoundShaper', 'LegacyScan')
+    """
+
+    __slots__ = ("_recording", "_verb")
+
+    def __init__(
+        self, values: Mapping[str, Any], recording: Optional[Callable[[], Recording]] = None, verb: str = ""
+    ) -> None:
+        super().__init__(values, None if recording is None else lambda: recording()._picture(verb))
+        self._recording = recording
+        self._verb = verb
+
+    def _opened(self) -> Recording:
+        if self._recording is None:
+            raise UsageError("a copy of a result has no recording; open the recording again")
+        return self._recording()
+
+    def findings(self, **options: Unpack[types.DiagnoseOptions]) -> Records[types.RuleFinding]:
+        """Findings of ``onoff diagnose`` about this kind of transition, most expensive first."""
+        findings = self._opened().findings(**options)
+        return Records(finding for finding in findings if finding.transition.split()[:1] == [self._verb])
+
+    @property
+    def account(self) -> Records[AccountRow]:
+        """Time of each phase by subject. The entries of a phase add up to its duration, to the nanosecond."""
+        return Records(entry for entry in self._opened().account if entry.transition == self._verb)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._recording is None:
+            return super().__reduce__()
+        return _transition_again, (type(self), self.to_dict(), self._recording(), self._verb)
+
+
+def _transition_again(cls: type[Transition], values: Mapping[str, Any], recording: Recording, verb: str) -> Transition:
+    return cls(values, lambda: recording, verb)
+
+
+class _DeclaredField:
+    """Declaration of a field: whether it is a list, and the classes of its objects."""
+
+    __slots__ = ("classes", "is_list")
+
+    def __init__(self, annotation: str, module: Mapping[str, Any]) -> None:
+        self.is_list = "Records[" in annotation or "list[" in annotation
+        names = (module.get(name) for name in re.findall(r"\w+", annotation))
+        found = [cls for cls in names if isinstance(cls, type) and issubclass(cls, Record) and cls is not Record]
+        self.classes = cast("tuple[type[Record], ...]", tuple(found))
+
+    def missing(self) -> Any:
+        """Returns the value of a field that a document omits."""
+        return Records[Record]() if self.is_list else None
+
+    def class_of(self, value: Mapping[str, Any]) -> type[Record]:
+        """Returns the class that declares all names of an object, or else the first."""
+        for cls in self.classes:
+            if len(self.classes) == 1 or value.keys() <= _declared_fields(cls).keys():
+                return cls
+        return self.classes[0] if self.classes else Record
+
+
+@functools.lru_cache(maxsize=None)
+def _declared_fields(cls: type[Record]) -> Mapping[str, _DeclaredField]:
+    """Returns the fields that a class and its bases declare, by their names in JSON."""
+    fields: dict[str, _DeclaredField] = {}
+    for base in reversed(cls.__mro__):
+        if issubclass(base, Record) and base.__module__ != __name__:
+            module = vars(sys.modules[base.__module__])
+            for name, annotation in getattr(base, "__annotations__", {}).items():
+                fields[name.rstrip("_")] = _DeclaredField(annotation, module)
+    return fields
+
+
+_A = TypeVar("_A", bound=Answer)
+
+
+def parse(document: bytes, cls: type[_A]) -> _A:
     """Parses a JSON document."""
-    return Answer(json.loads(document), picture)
+    return cls(json.loads(document))
 
 
-def wrap(value: Any) -> Any:
+def wrap(value: Any, declared: Optional[_DeclaredField] = None) -> Any:
     """Converts parsed JSON to objects with attributes."""
     if isinstance(value, Mapping):
-        return value if isinstance(value, Record) else Record(value)
+        if isinstance(value, Record):
+            return value
+        return (declared.class_of(value) if declared else Record)(value)
     if isinstance(value, list):
-        items = [wrap(item) for item in value]
+        items = [wrap(item, declared) for item in value]
         return Records(items) if all(isinstance(item, Record) for item in items) else items
     return value
 
@@ -214,13 +333,24 @@ def seconds(nanoseconds: int) -> str:
     return f"{nanoseconds} ns"
 
 
-def _short(value: Any) -> str:
+def _heading(name: str) -> str:
+    """Returns the heading of a column; the unit of times is in the values.
+
+    >>> _heading("duration_ns"), _heading("ns"), _heading("name")
+    ('duration', 'time', 'name')
+    """
+    return "time" if name == "ns" else name[:-3] if name.endswith("_ns") else name
+
+
+def _short(value: Any, name: str = "") -> str:
     if isinstance(value, Record):
         return repr(value)[1:-1]
     if isinstance(value, list):
+        if value and all(isinstance(item, str) for item in value):
+            return ", ".join(value)
         return f"{len(value)} rows" if value else ""
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
+        return seconds(value) if name == "ns" or name.endswith("_ns") else f"{value:,}"
     return "" if value is None else str(value)
 
 

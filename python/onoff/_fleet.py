@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Optional, Union
 
 from . import _fleet_data as data
-from ._answers import Record, Records, seconds
+from ._answers import Records, seconds
 from ._errors import NothingToAnswer, UsageError
 from ._factors import MIN_EFFECT_NS, MIN_EFFECT_SHARE, Factor, Hit, Search, paired_differences
 from ._fleet_data import ATTRIBUTES
 from ._recording import Path
+from ._rows import ComparedTime, FleetChange, FleetDifference, FleetFactor, FleetPhase, FleetVerdict, NewSubject, NewVersion, SlowRun, UndecidedFactor
 from ._sample import MIN_COMPUTERS, MIN_RUNS, Group, Sample, group_of_mask, number, version_key
 from ._statistics import Estimate, Interval, combine, interval, shift_between, shift_of
 
@@ -74,7 +75,7 @@ class Fleet:
         columns = [column[0] for column in result.description]
         return [dict(zip(columns, row)) for row in result.fetchall()]
 
-    def phases(self, by: Optional[str] = None, transition: str = "boot") -> Records:
+    def phases(self, by: Optional[str] = None, transition: str = "boot") -> Records[FleetPhase]:
         """Returns percentiles of the transition and of each phase, optionally grouped by an attribute."""
         if by is not None:
             self._check_attribute(by, "'by'")
@@ -82,9 +83,9 @@ class Fleet:
         group = "''" if by is None else 'coalesce("' + by.replace('"', '""') + "\", '')"
         rows = f"SELECT run, code, {group} AS group_name, 'all' AS phase, -1 AS place, duration_ns AS ns FROM {table.name}"
         if "phases" in data.views(self._database):
-            rows += f""" UNION ALL SELECT run, any_value(code), any_value({group}), phase, min(p.place), sum(p.duration_ns)
+            rows += f""" UNION ALL SELECT run, any_value(code), any_value({group}), p.phase, min(p.place), sum(p.duration_ns)
                 FROM {table.name} AS r JOIN phases AS p ON r.recording = p.recording AND r.number_of_kind = p.number
-                WHERE p.transition = $transition AND p.duration_ns IS NOT NULL GROUP BY run, phase"""
+                WHERE p.transition = $transition AND p.duration_ns IS NOT NULL GROUP BY run, p.phase"""
         result = self._database.execute(
             f"""SELECT group_name AS "group", phase, min(place) AS place, count(*) AS runs, count(DISTINCT code) AS computers,
                        CAST(quantile_disc(ns, 0.5) AS BIGINT) AS median_ns, CAST(quantile_disc(ns, 0.9) AS BIGINT) AS p90_ns,
@@ -93,7 +94,7 @@ class Fleet:
             {"transition": transition} if "$transition" in rows else {},
         )
         names = [column[0] for column in result.description]
-        return Records(Record(dict(zip(names, row))) for row in result.fetchall())
+        return Records(FleetPhase(dict(zip(names, row))) for row in result.fetchall())
 
     def explain(self, transition: str = "boot") -> Explanations:
         """Finds what slow runs have in common: attributes, module versions, pairs of them, and changes over time.
@@ -114,8 +115,8 @@ class Fleet:
             return Explanations(Records(), 0, 0, 0, Records())
         search = Search(sample, self._groups(transition, sample))
         factors = search.run()
-        found = Records(Record(self._factor_row(transition, sample, factor)) for factor in factors)
-        undecided = Records(Record(self._undecided_row(sample, search, hit)) for hit in self._undecided(search, factors))
+        found = Records(FleetFactor(self._factor_row(transition, sample, factor)) for factor in factors)
+        undecided = Records(UndecidedFactor(self._undecided_row(sample, search, hit)) for hit in self._undecided(search, factors))
         return Explanations(found, search.tried, len(search.too_small), len(sample), undecided)
 
     def _factor_row(self, transition: str, sample: Sample, factor: Factor) -> dict[str, Any]:
@@ -165,7 +166,7 @@ class Fleet:
             "more_computers": search.more_computers(hit),
         }
 
-    def drift(self, transition: str = "boot") -> Records:
+    def drift(self, transition: str = "boot") -> Records[FleetChange]:
         """Finds when the transition became slower or faster, in order of time: on one date (``kind`` is ``step``) or
         steadily over the whole period (``slope``). Computers with runs on both sides are compared with themselves.
 
@@ -173,21 +174,21 @@ class Fleet:
         from ._drift import changes
 
         sample = self._sample(transition)
-        return Records(Record(row) for row in changes(sample))
+        return Records(FleetChange(row) for row in changes(sample))
 
-    def slowest(self, count: int = 10, transition: str = "boot") -> Records:
+    def slowest(self, count: int = 10, transition: str = "boot") -> Records[SlowRun]:
         """Returns the slowest runs, each with its longest phase, the largest contributor to that phase, and the reason:
         what took longer than usual on the same computer."""
         from ._reasons import reason
 
         table = self._table(transition)
-        names = ("computer", "duration_ns", "longest_phase", "longest_phase_ns", "culprit", "culprit_ns", "recorded_utc", "path", "run")
+        names = ("computer", "duration_ns", "phase", "phase_ns", "subject", "subject_ns", "recorded_utc", "path", "run")
         rows = self._database.execute(f"SELECT {', '.join(names)} FROM {table.name} ORDER BY duration_ns DESC, run LIMIT ?", [count]).fetchall()
         result = []
         for row in rows:
             values = dict(zip(names, row))
             run = values.pop("run")
-            result.append(Record({**values, **reason(self._database, table, run)}))
+            result.append(SlowRun({**values, **reason(self._database, table, run)}))
         return Records(result)
 
     def why(self, run: Union[str, Mapping[str, Any]], transition: str = "boot") -> Comparison:
@@ -218,7 +219,7 @@ class Fleet:
         transition: str = "boot",
         limit_ns: int = MIN_EFFECT_NS,
         limit_share: float = MIN_EFFECT_SHARE,
-    ) -> Record:
+    ) -> FleetVerdict:
         """Checks whether one cohort is slower than another.
 
         A cohort is a dictionary of conditions: an attribute or a tag (``{"os_build": 19045}``), a module
@@ -251,7 +252,7 @@ class Fleet:
         )
         if missing > 0:
             reason = f"a cohort has fewer than {MIN_RUNS} runs or {MIN_COMPUTERS} computers; about {missing} more computers are needed"
-            return Record({**counts, **_verdict(None, reason), **_NO_DIFFERENCE, "limit_ns": int(limit), "more_computers": missing})
+            return FleetVerdict({**counts, **_verdict(None, reason), **_NO_DIFFERENCE, "limit_ns": int(limit), "more_computers": missing})
         estimate = _cohort_difference(sample, baseline_mask, candidate_mask)
         difference = interval(estimate)
         # A difference in an interval without length is equal for all pairs.
@@ -265,7 +266,7 @@ class Fleet:
         )
         if passed is None:
             reason += "; the difference is equal to the limit" if more_computers is None else f"; a verdict needs about {more_computers:,} more computers per cohort"
-        return Record(
+        return FleetVerdict(
             {
                 **counts,
                 **_verdict(passed, reason),
@@ -392,7 +393,7 @@ class Fleet:
 class Explanations(NamedTuple):
     """Factors associated with slow runs."""
 
-    found: Records
+    found: Records[FleetFactor]
     """Significant factors, strongest first."""
     tried: int
     """Number of compared groups."""
@@ -400,7 +401,7 @@ class Explanations(NamedTuple):
     """Number of groups with too few runs or computers."""
     runs: int
     """Number of runs with a known duration."""
-    undecided: Records
+    undecided: Records[UndecidedFactor]
     """Groups that may be slow, but need more computers for a verdict."""
 
     def __repr__(self) -> str:
@@ -422,7 +423,7 @@ class Comparison(NamedTuple):
     """Median duration of the other runs."""
     compared_with: str
     """The other runs, such as ``12 other runs of PC-7``."""
-    entries: Records
+    entries: Records[ComparedTime]
     """Time of each subject or phase: ``ns``, ``usual_ns`` and ``more_ns``, largest increase first."""
 
     def __repr__(self) -> str:
@@ -444,30 +445,32 @@ class Watch(NamedTuple):
     computers: int
     new_computers: tuple[str, ...]
     """Computers without an earlier run."""
-    difference: Record
+    difference: FleetDifference
     """Difference to earlier runs of the same computers: ``effect_ns``, ``low_ns``, ``high_ns``, ``computers``."""
-    slow_runs: Records
+    slow_runs: Records[SlowRun]
     """Runs that took longer than usual for their computer, with the reason, slowest first."""
-    new_subjects: Records
+    new_subjects: Records[NewSubject]
     """Subjects with at least 300 ms that no earlier run has."""
-    new_versions: Records
+    new_versions: Records[NewVersion]
     """Versions of modules that no earlier run has."""
 
     def __repr__(self) -> str:
         lines = [f"Since {self.since_utc}: {self.runs:,} runs of {self.computers:,} computers, {len(self.new_computers):,} of them new"]
-        if self.difference.computers:
-            effect = self.difference
+        effect = self.difference
+        if effect.effect_ns is not None and effect.low_ns is not None and effect.high_ns is not None:
             lines.append(
                 f"{effect.computers:,} computers with earlier runs: {seconds(abs(effect.effect_ns))} {'slower' if effect.effect_ns > 0 else 'faster'} "
                 f"(95 % interval {seconds(effect.low_ns)} to {seconds(effect.high_ns)})"
             )
-        lines += [f"slow: {row.computer}, {seconds(row.duration_ns)}, usually {seconds(row.usual_ns)}" + (f": {row.reason}" if row.reason else "") for row in self.slow_runs]
+        for row in self.slow_runs:
+            usual = "" if row.usual_ns is None else f", usually {seconds(row.usual_ns)}"
+            lines.append(f"slow: {row.computer}, {seconds(row.duration_ns)}{usual}" + (f": {row.reason}" if row.reason else ""))
         lines += [f"new: {row.subject} in {row.phase}, {seconds(row.mean_ns)} in {row.runs:,} runs" for row in self.new_subjects]
         lines += [f"new: {row.module} {row.version} on {row.computers:,} computers" for row in self.new_versions]
         return "\n".join(lines)
 
 
-def _describe(factor: Record) -> str:
+def _describe(factor: FleetFactor) -> str:
     parts = [f"{factor.what}: {slower(factor)}, {factor.runs} runs on {factor.computers} computers"]
     if factor.seen_in == "slow_runs":
         parts.append(f"{factor.slow_percent:.0f} % of its runs are slow, {factor.rest_slow_percent:.0f} % of the rest")
@@ -480,7 +483,7 @@ def _describe(factor: Record) -> str:
     return "; ".join(parts)
 
 
-def slower(factor: Record) -> str:
+def slower(factor: FleetFactor) -> str:
     """Formats the difference of a group, as an upper bound if its interval includes 0."""
     if factor.low_ns <= 0:
         return f"at most {seconds(factor.high_ns)} slower (95 % interval)"

@@ -19,11 +19,13 @@ KEYS = ("recording", "computer")
 """Columns that can identify the rows of tags."""
 RESERVED = (
     *ATTRIBUTES,
-    *("all", "number", "path", "recorded_utc", "variant", "duration_ns", "longest_phase", "longest_phase_ns", "culprit", "culprit_ns"),
+    *("all", "number", "path", "recorded_utc", "variant", "duration_ns", "phase_ns", "subject", "subject_ns"),
     *("run", "code", "kind", "transition", "since", "before", "group", "phase"),
 )
 """Names that tags cannot have."""
 TABLES = ("recordings", "transitions", "phases", "account", "versions")
+_OLD_NAMES = {"longest_phase": "phase", "longest_phase_ns": "phase_ns", "culprit": "subject", "culprit_ns": "subject_ns"}
+"""Columns of ``transitions`` that earlier versions wrote, with their names."""
 TRANSITIONS = ("boot", "shutdown", "suspend", "netboot")
 _MAX_SUBJECTS = 400
 """Maximum number of subjects compared, largest first. Their choice does not depend on the groups."""
@@ -57,13 +59,26 @@ def connect(folder: str) -> Any:
         paths = files(table_folder) if is_delta(table_folder) else [str(path) for path in sorted(table_folder.glob("*.parquet"))]
         if paths:
             quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+            source = f"read_parquet([{quoted}], union_by_name = true)"
             try:
-                database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet([{quoted}], union_by_name = true)")
+                selected = _renamed(database, source) if table == "transitions" else "*"
+                database.execute(f"CREATE VIEW {table} AS SELECT {selected} FROM {source}")
             except duckdb.Error as error:
                 raise UnreadableError(f"{table_folder}: {error}") from None
     if "transitions" not in views(database):
         raise NothingToAnswer(f"{folder}: no recording with a transition")
     return database
+
+
+def _renamed(database: Any, source: str) -> str:
+    """Returns the columns of ``transitions`` to select, with those of earlier versions under their present names."""
+    columns = [row[0] for row in database.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+    old = [column for column in columns if column in _OLD_NAMES]
+    selected = [column for column in columns if column not in old and column not in _OLD_NAMES.values()]
+    for name in _OLD_NAMES.values():
+        candidates = [column for column in (name, *old) if column in columns and _OLD_NAMES.get(column, column) == name]
+        selected.append(f"coalesce({', '.join(candidates)}) AS {name}" if candidates else f"NULL AS {name}")
+    return ", ".join(selected)
 
 
 def views(database: Any) -> set[str]:
@@ -183,7 +198,7 @@ class RunTable:
                 SELECT CAST(row_number() OVER (ORDER BY recorded_utc, recording, number) - 1 AS INTEGER) AS run,
                        CAST(dense_rank() OVER (ORDER BY coalesce(nullif(computer, ''), recording)) - 1 AS INTEGER) AS code, *
                 FROM (SELECT t.recording, t.number, row_number() OVER (PARTITION BY t.recording ORDER BY t.number) - 1 AS number_of_kind,
-                             r.path, r.computer, r.recorded_utc, t.variant, t.duration_ns, t.longest_phase, t.longest_phase_ns, t.culprit, t.culprit_ns,
+                             r.path, r.computer, r.recorded_utc, t.variant, t.duration_ns, t.phase, t.phase_ns, t.subject, t.subject_ns,
                              epoch_us(try_cast(substr(r.recorded_utc, 1, 26) AS TIMESTAMP)) / 86400e6 AS day, {", ".join(attributes)}
                       FROM transitions AS t JOIN recordings AS r USING (recording) {join} WHERE t.transition = $transition)
                 WHERE duration_ns IS NOT NULL""",

@@ -83,7 +83,7 @@ def _section(fleet: Fleet, transition: str) -> list[str]:
             [
                 (
                     *(row.computer, seconds(row.duration_ns), _seconds(row.usual_ns), row.reason),
-                    *(row.longest_phase, _seconds(row.longest_phase_ns), row.culprit, row.path),
+                    *(row.phase or "", _seconds(row.phase_ns), row.subject or "", row.path),
                 )
                 for row in fleet.slowest(10, transition)
             ],

@@ -6,9 +6,10 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from . import _fleet_data as data
-from ._answers import Record, Records, seconds
+from ._answers import Records, seconds
 from ._errors import NothingToAnswer
 from ._factors import MIN_EFFECT_NS, SLOW_SHARE, paired_differences
+from ._rows import ComparedTime, FleetDifference, NewSubject, NewVersion, SlowRun
 from ._sample import MIN_COMPUTERS, Sample, group_of_mask
 from ._statistics import interval, shift_of
 
@@ -52,7 +53,7 @@ def compare(database: Any, table: data.RunTable, run: int) -> Comparison:
     return Comparison(computer or "", recorded_utc, duration_ns, usual_ns, compared_with, entries)
 
 
-def _entries(database: Any, table: data.RunTable, run: int, others: list[int]) -> Records:
+def _entries(database: Any, table: data.RunTable, run: int, others: list[int]) -> Records[ComparedTime]:
     """Returns the time of each phase and subject in a run and usually, largest increase first. Subjects come from the
     account; the time of a phase that they do not explain has no subject."""
     tables = data.views(database)
@@ -93,7 +94,7 @@ def _entries(database: Any, table: data.RunTable, run: int, others: list[int]) -
         usual_ns = int(statistics.median([*values, *([0] * max(0, count - len(values)))])) if count else 0
         entries.append({"phase": phase, "subject": subject, "ns": ns, "usual_ns": usual_ns, "more_ns": ns - usual_ns})
     entries.sort(key=lambda entry: (-entry["more_ns"], entry["phase"], entry["subject"]))
-    return Records(Record(entry) for entry in entries)
+    return Records(ComparedTime(entry) for entry in entries)
 
 
 def reason(database: Any, table: data.RunTable, run: int) -> dict[str, Any]:
@@ -150,7 +151,7 @@ def watch(database: Any, table: data.RunTable, sample: Sample, date: str) -> Wat
     slow_runs = []
     for run in slow.tolist():
         [row] = database.execute(f"SELECT computer, recorded_utc, path, duration_ns FROM {table.name} WHERE run = ?", [run]).fetchall()
-        slow_runs.append(Record({**dict(zip(("computer", "recorded_utc", "path", "duration_ns"), row)), **reason(database, table, run)}))
+        slow_runs.append(SlowRun({**dict(zip(("computer", "recorded_utc", "path", "duration_ns"), row)), **reason(database, table, run)}))
     tables = data.views(database)
     # Runs are numbered in order of time, and those without a time are last.
     sides = f"SELECT recording, code, run >= {first_new} AS is_new FROM {table.name} WHERE run <= {int(new_runs.max())}"
@@ -162,19 +163,19 @@ def watch(database: Any, table: data.RunTable, sample: Sample, date: str) -> Wat
                 GROUP BY phase, subject HAVING bool_and(is_new) AND max(ns) >= {MIN_EFFECT_NS} ORDER BY mean_ns * runs DESC, phase, subject LIMIT {_MAX_ROWS}""",
             {"transition": table.transition},
         ).fetchall()
-        new_subjects = [Record(dict(zip(("phase", "subject", "runs", "computers", "mean_ns"), row))) for row in rows]
+        new_subjects = [NewSubject(dict(zip(("phase", "subject", "runs", "computers", "mean_ns"), row))) for row in rows]
     if "versions" in tables and old.any():
         rows = database.execute(
             f"""SELECT module, version, count(DISTINCT recording) AS runs, count(DISTINCT code) AS computers FROM versions JOIN ({sides}) USING (recording)
                 GROUP BY module, version HAVING bool_and(is_new) ORDER BY computers DESC, module, version LIMIT {_MAX_ROWS}"""
         ).fetchall()
-        new_versions = [Record(dict(zip(("module", "version", "runs", "computers"), row))) for row in rows]
+        new_versions = [NewVersion(dict(zip(("module", "version", "runs", "computers"), row))) for row in rows]
     return Watch(
         date,
         len(new_runs),
         len(new_codes),
         tuple(sorted(str(names[code]) for code in new_codes - old_codes)),
-        Record(difference),
+        FleetDifference(difference),
         Records(slow_runs),
         Records(new_subjects),
         Records(new_versions),

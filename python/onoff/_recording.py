@@ -8,11 +8,15 @@ import html
 import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, Literal, NamedTuple, Optional, Union, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Optional, Union, cast, overload
 
-from . import _onoff
+from . import _onoff, types
 from ._answers import Answer, Record, Records, parse
 from ._errors import UsageError, in_python_words, raise_for
+from ._rows import AccountRow
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Iterable[Path]]
@@ -20,6 +24,7 @@ Option = Union[None, bool, int, float, str, "os.PathLike[str]", Iterable[Union[i
 """Value of a command-line option. Names use ``_`` for ``-``; flags take ``True``, repeated options a list."""
 
 _TRANSITIONS = ("boot", "shutdown", "suspend")
+_LISTS = ("processes", "cpu", "interrupts", "disk", "files", "hardfaults", "services", "devices", "policy")
 
 
 class ColumnDeclaration(NamedTuple):
@@ -123,33 +128,7 @@ class Table:
         return f"<p>{caption}</p><table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 
-class Transition(Answer):
-    """Analysis of a boot, shutdown or sleep, with its findings and accounts.
-
-    >>> boot = boot("samples/slow-boot.etl")
-    >>> boot.findings()[0].subject.name, boot.account[0].name
-    ('SoundShaper', 'LegacyScan')
-    """
-
-    __slots__ = ("_recording", "_verb")
-
-    def __init__(self, values: Mapping[str, Any], recording: Callable[[], Recording], verb: str) -> None:
-        super().__init__(values, lambda: recording()._picture(verb))
-        self._recording = recording
-        self._verb = verb
-
-    def findings(self, **options: Option) -> Records:
-        """Findings of ``onoff diagnose`` about this kind of transition, most expensive first."""
-        findings = self._recording().findings(**options)
-        return Records(finding for finding in findings if finding.transition.split()[:1] == [self._verb])
-
-    @property
-    def account(self) -> Records:
-        """Time of each phase by subject. The entries of a phase add up to its duration, to the nanosecond."""
-        return Records(entry for entry in self._recording().account if entry.transition == self._verb)
-
-
-class Recording:
+class Recording(types.Tables):
     """A recording. Every command about one recording is a method, with command-line options as keywords; every table is
     an attribute."""
 
@@ -168,7 +147,8 @@ class Recording:
         self._boot = None if boot is None else str(boot)
         self._times = times
         self._answers: dict[tuple[str, ...], Answer] = {}
-        self._transitions: Optional[Records] = None
+        self._transitions: Optional[Records[types.SummaryRow]] = None
+        self._all_documents: Optional[dict[str, Any]] = None
         try:
             self._core = _onoff.Recording(self._paths, self._boot, self._manifests)
         except _onoff.NoAnswer as error:
@@ -183,7 +163,7 @@ class Recording:
     def close(self) -> None:
         """Releases the memory of the recording. Tables and results that are in use stay valid."""
         self._answers.clear()
-        self._transitions = None
+        self._transitions = self._all_documents = None
         self._core = cast(Any, _Closed())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -200,17 +180,17 @@ class Recording:
         """Kind of recording, such as ``a Windows event trace log``."""
         return self._core.kind
 
-    def _run(self, verb: str, options: Mapping[str, Option]) -> Answer:
+    def _run(self, verb: str, options: Mapping[str, Any]) -> Any:
         arguments = [verb, *self._paths, *self._recording_flags(), *_flags(options), "--format", "json"]
-        cached = self._answers.get(tuple(arguments))
-        if cached is not None:
-            return cached
-        answer = parse(_answer(arguments))
-        self._answers[tuple(arguments)] = answer
+        answer = self._answers.get(tuple(arguments))
+        if answer is None:
+            document = _answer(arguments)
+            if verb in _TRANSITIONS:
+                answer = types.ANSWERS[verb](json.loads(document), lambda: self, verb)
+            else:
+                answer = parse(document, types.ANSWERS[verb])
+            self._answers[tuple(arguments)] = answer
         return answer
-
-    def _transition(self, verb: str, options: Mapping[str, Option]) -> Transition:
-        return Transition(self._run(verb, options), lambda: self, verb)
 
     def _recording_flags(self) -> list[str]:
         return [*_flags({"manifest": self._manifests}), *([f"--boot={self._boot}"] if self._boot else [])]
@@ -218,91 +198,115 @@ class Recording:
     def _picture(self, verb: str) -> str:
         return _answer([verb, *self._paths, *self._recording_flags(), "--format", "svg"]).decode()
 
-    def boot(self, **options: Option) -> Transition:
+    def boot(self, **options: Unpack[types.BootOptions]) -> types.BootAnswer:
         """Analyzes the boot, like ``onoff boot``."""
-        return self._transition("boot", options)
+        return cast(types.BootAnswer, self._run("boot", options))
 
-    def shutdown(self, **options: Option) -> Transition:
+    def shutdown(self, **options: Unpack[types.ShutdownOptions]) -> types.ShutdownAnswer:
         """Analyzes the shutdown, like ``onoff shutdown``."""
-        return self._transition("shutdown", options)
+        return cast(types.ShutdownAnswer, self._run("shutdown", options))
 
-    def suspend(self, **options: Option) -> Transition:
+    def suspend(self, **options: Unpack[types.SuspendOptions]) -> types.SuspendAnswer:
         """Analyzes sleeps and resumes, like ``onoff suspend``."""
-        return self._transition("suspend", options)
+        return cast(types.SuspendAnswer, self._run("suspend", options))
 
-    def diagnose(self, **options: Option) -> Answer:
+    def diagnose(self, **options: Unpack[types.DiagnoseOptions]) -> types.DiagnoseAnswer:
         """Finds problems and suggests fixes, like ``onoff diagnose``."""
-        return self._run("diagnose", options)
+        return cast(types.DiagnoseAnswer, self._run("diagnose", options))
 
-    def why(self, **options: Option) -> Answer:
+    def why(self, **options: Unpack[types.WhyOptions]) -> types.WhyAnswer:
         """Explains what a ``service``, ``process``, ``device``, ``thread`` or ``phase`` waited for."""
-        return self._run("why", options)
+        return cast(types.WhyAnswer, self._run("why", options))
 
-    def what_if(self, **options: Option) -> Answer:
+    def what_if(self, **options: Unpack[types.WhatIfOptions]) -> types.WhatIfAnswer:
         """Predicts how long a transition would take after changes, such as ``without="SoundShaper"``."""
-        return self._run("what-if", options)
+        return cast(types.WhatIfAnswer, self._run("what-if", options))
 
-    def netboot(self, **options: Option) -> Answer:
+    def netboot(self, **options: Unpack[types.NetbootOptions]) -> types.NetbootAnswer:
         """Analyzes network boots, like ``onoff netboot``."""
-        return self._run("netboot", options)
+        return cast(types.NetbootAnswer, self._run("netboot", options))
 
-    def io(self, **options: Option) -> Answer:
+    def io(self, **options: Unpack[types.IoOptions]) -> types.IoAnswer:
         """Analyzes file requests of programs, like ``onoff io``."""
-        return self._run("io", options)
+        return cast(types.IoAnswer, self._run("io", options))
 
-    def list(self, what: str, **options: Option) -> Answer:
+    @overload
+    def list(self, what: Literal["processes"], **options: Unpack[types.ProcessesOptions]) -> types.ProcessesAnswer: ...
+    @overload
+    def list(self, what: Literal["cpu"], **options: Unpack[types.CpuOptions]) -> types.CpuAnswer: ...
+    @overload
+    def list(self, what: Literal["interrupts"], **options: Unpack[types.InterruptsOptions]) -> types.InterruptsAnswer: ...
+    @overload
+    def list(self, what: Literal["disk"], **options: Unpack[types.DiskOptions]) -> types.DiskAnswer: ...
+    @overload
+    def list(self, what: Literal["files"], **options: Unpack[types.FilesOptions]) -> types.FilesAnswer: ...
+    @overload
+    def list(self, what: Literal["hardfaults"], **options: Unpack[types.HardfaultsOptions]) -> types.HardFaultsAnswer: ...
+    @overload
+    def list(self, what: Literal["services"], **options: Unpack[types.ServicesOptions]) -> types.ServicesAnswer: ...
+    @overload
+    def list(self, what: Literal["devices"], **options: Unpack[types.DevicesOptions]) -> types.DevicesAnswer: ...
+    @overload
+    def list(self, what: Literal["policy"], **options: Unpack[types.PolicyOptions]) -> types.PolicyAnswer: ...
+    def list(self, what: str, **options: Any) -> Answer:
         """Returns a list: ``processes``, ``cpu``, ``interrupts``, ``disk``, ``files``, ``hardfaults``, ``services``,
         ``devices`` or ``policy``."""
-        return self._run(what, options)
+        if what not in _LISTS:
+            raise UsageError(f"unknown list {what!r}; available: {', '.join(_LISTS)}")
+        return cast(Answer, self._run(what, options))
 
-    def info(self) -> Answer:
+    def info(self) -> types.InfoAnswer:
         """Describes the recording, like ``onoff info``."""
         answer = self._answers.get(("info",))
         if answer is None:
-            answer = self._answers[("info",)] = parse(_core(self._core.info))
-        return answer
+            answer = self._answers[("info",)] = parse(_core(self._core.info), types.InfoAnswer)
+        return cast(types.InfoAnswer, answer)
 
     @property
-    def losses(self) -> Records:
+    def losses(self) -> Records[types.Loss]:
         """Losses of the recorder or the reader, with name, count and meaning."""
         return Records(self.info().losses)
 
-    def transitions(self) -> Records:
+    def transitions(self) -> Records[types.SummaryRow]:
         """Lists boots, shutdowns, sleeps and network boots, like ``onoff summary``."""
         if self._transitions is None:
             rows = json.loads(_core(self._core.transitions, "+".join(self._paths)))
-            self._transitions = Records(Record(row) for row in rows)
+            self._transitions = Records(types.SummaryRow(row) for row in rows)
         return self._transitions
 
     @property
-    def phases(self) -> Records:
+    def phases(self) -> Records[Union[types.Phase, types.Stage]]:
         """Phases of all transitions, in order."""
-        phases = Records()
+        phases: Records[Union[types.Phase, types.Stage]] = Records()
         for transition in dict.fromkeys(row.transition for row in self.transitions()):
             if transition == "suspend":
                 for sleep in self.suspend().transitions:
                     phases.extend(sleep.phases)
-            elif transition in ("boot", "shutdown"):
-                answer = getattr(self, transition)()
-                sleeps = answer.get("transitions")
-                for part in sleeps if sleeps is not None else [answer]:
-                    phases.extend(part.phases)
+            elif transition == "boot":
+                phases.extend(self.boot().phases)
+            elif transition == "shutdown":
+                phases.extend(self.shutdown().phases)
             elif transition == "netboot":
                 for boot in self.netboot().boots:
                     phases.extend(boot.stages)
         return phases
 
     @property
-    def account(self) -> Records:
+    def account(self) -> Records[AccountRow]:
         """Time of each phase by subject. The entries of a phase add up to its duration, to the nanosecond."""
         answer = self.why(top=10**6, min=0)
         return Records(
-            type(entry)({"transition": phase.action, "phase": phase.name, "phase_ns": phase.duration_ns, **entry})
+            AccountRow(
+                {
+                    **{"transition": phase.action, "phase": phase.name, "start_ns": phase.start_ns, "phase_ns": phase.duration_ns},
+                    **{"subject" if name == "name" else name: value for name, value in entry.items()},
+                }
+            )
             for phase in answer.intervals
             for entry in phase.account.entries
         )
 
-    def findings(self, **options: Option) -> Records:
+    def findings(self, **options: Unpack[types.DiagnoseOptions]) -> Records[types.RuleFinding]:
         """Findings of ``onoff diagnose``, most expensive first."""
         return Records(self.diagnose(**options).findings)
 
@@ -316,13 +320,23 @@ class Recording:
         """Returns all tables that have rows, by name. Reads the entire recording."""
         return {name: self.table(name) for name in json.loads(_core(self._core.row_counts))}
 
-    def __getattr__(self, name: str) -> Table:
-        if name.startswith("_") or name not in _declarations():
-            raise AttributeError(f"no method or table {name!r}")
-        return self.table(name)
+    # Hidden from type checkers, which know the tables of ``types.Tables``.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Table:
+            if name.startswith("_") or name not in _declarations():
+                raise AttributeError(f"no method or table {name!r}")
+            return self.table(name)
 
     def __dir__(self) -> Iterable[str]:
         return [*super().__dir__(), *_declarations()]
+
+    def _documents(self) -> dict[str, Any]:
+        """Returns the documents of all analyses by name, as in ``--format json``, and the transitions as ``rows``. Reads
+        the recording once."""
+        if self._all_documents is None:
+            self._all_documents = cast("dict[str, Any]", json.loads(_core(self._core.documents, "+".join(self._paths))))
+        return self._all_documents
 
     def export(
         self, folder: Path, format: Literal["parquet", "arrow", "csv"] = "parquet", tables: Optional[Iterable[str]] = None
@@ -385,85 +399,88 @@ def open(
     return Recording(paths, boot=boot, manifests=manifests, times=times)
 
 
-def boot(paths: Paths, **options: Option) -> Transition:
+def boot(paths: Paths, **options: Unpack[types.BootPathOptions]) -> types.BootAnswer:
     """Analyzes a boot."""
-    return _transition("boot", paths, options)
+    return cast(types.BootAnswer, _transition("boot", paths, options))
 
 
-def shutdown(paths: Paths, **options: Option) -> Transition:
+def shutdown(paths: Paths, **options: Unpack[types.ShutdownPathOptions]) -> types.ShutdownAnswer:
     """Analyzes a shutdown."""
-    return _transition("shutdown", paths, options)
+    return cast(types.ShutdownAnswer, _transition("shutdown", paths, options))
 
 
-def suspend(paths: Paths, **options: Option) -> Transition:
+def suspend(paths: Paths, **options: Unpack[types.SuspendPathOptions]) -> types.SuspendAnswer:
     """Analyzes sleeps and resumes."""
-    return _transition("suspend", paths, options)
+    return cast(types.SuspendAnswer, _transition("suspend", paths, options))
 
 
-def why(paths: Paths, **options: Option) -> Answer:
+def why(paths: Paths, **options: Unpack[types.WhyPathOptions]) -> types.WhyAnswer:
     """Explains what a service, process, device, thread or phase waited for."""
-    return _run_command("why", paths, options)
+    return cast(types.WhyAnswer, _run_command("why", paths, options))
 
 
-def what_if(paths: Paths, **options: Option) -> Answer:
+def what_if(paths: Paths, **options: Unpack[types.WhatIfPathOptions]) -> types.WhatIfAnswer:
     """Predicts how long a transition would take after changes: ``without``, ``pend``, ``ungroup``, ``delay``, ``disk``,
     ``cpu``, ``processors``."""
-    return _run_command("what-if", paths, options)
+    return cast(types.WhatIfAnswer, _run_command("what-if", paths, options))
 
 
-def info(paths: Paths) -> Answer:
+def info(paths: Paths) -> types.InfoAnswer:
     """Describes a recording."""
     return Recording(paths).info()
 
 
-def transitions(paths: Paths) -> Records:
+def transitions(paths: Paths) -> Records[types.SummaryRow]:
     """Lists the boots, shutdowns, sleeps and network boots of a recording."""
     return Recording(paths).transitions()
 
 
-def netboot(paths: Paths, **options: Option) -> Answer:
+def netboot(paths: Paths, **options: Unpack[types.NetbootPathOptions]) -> types.NetbootAnswer:
     """Analyzes the network boots in a capture."""
-    return _run_command("netboot", paths, options)
+    return cast(types.NetbootAnswer, _run_command("netboot", paths, options))
 
 
-def io(paths: Paths, **options: Option) -> Answer:
+def io(paths: Paths, **options: Unpack[types.IoPathOptions]) -> types.IoAnswer:
     """Analyzes file requests of programs."""
-    return _run_command("io", paths, options)
+    return cast(types.IoAnswer, _run_command("io", paths, options))
 
 
-def firmware(paths: Paths, **options: Option) -> Answer:
+def firmware(paths: Paths, **options: Unpack[types.FirmwarePathOptions]) -> types.FirmwareAnswer:
     """Analyzes the time before the operating system, from firmware tables."""
-    return _run_command("firmware", paths, options)
+    return cast(types.FirmwareAnswer, _run_command("firmware", paths, options))
 
 
-def image(paths: Paths, **options: Option) -> Answer:
+def image(paths: Paths, **options: Unpack[types.ImagePathOptions]) -> types.ImageAnswer:
     """Analyzes an offline Windows installation."""
-    return _run_command("image", paths, options)
+    return cast(types.ImageAnswer, _run_command("image", paths, options))
 
 
-def prefetch(paths: Paths, **options: Option) -> Answer:
+def prefetch(paths: Paths, **options: Unpack[types.PrefetchPathOptions]) -> types.PrefetchAnswer:
     """Shows prefetcher data."""
-    return _run_command("prefetch", paths, options)
+    return cast(types.PrefetchAnswer, _run_command("prefetch", paths, options))
 
 
-def summary(paths: Paths, **options: Option) -> Answer:
+def summary(paths: Paths, **options: Unpack[types.SummaryPathOptions]) -> types.SummaryAnswer:
     """Summarizes many recordings, one row per transition. An unreadable recording becomes a row with an error."""
-    return _run_command("summary", paths, options)
+    return cast(types.SummaryAnswer, _run_command("summary", paths, options))
 
 
-def compare(baseline: Paths, *others: Paths, **options: Option) -> Answer:
-    """Compares sets of runs. Each side is a recording, a folder or a list of recordings."""
-    return _run_comparison("compare", baseline, others, options)
+def compare(baseline: Paths = (), *others: Paths, **options: Unpack[types.ComparePathOptions]) -> types.CompareAnswer:
+    """Compares sets of runs. Each side is a recording, a folder or a list of recordings. ``boots`` and ``sleeps`` compare
+    all boots or sleeps of their recordings instead."""
+    return cast(types.CompareAnswer, _run_comparison("compare", baseline, others, options))
 
 
-def gate(baseline: Paths, *others: Paths, **options: Option) -> Answer:
+def gate(baseline: Paths, *others: Paths, **options: Unpack[types.GatePathOptions]) -> types.GateAnswer:
     """Checks runs against limits relative to a baseline; the result is in ``passed``."""
-    return _run_comparison("gate", baseline, others, options)
+    return cast(types.GateAnswer, _run_comparison("gate", baseline, others, options))
 
 
-def _run_comparison(verb: str, baseline: Paths, others: Iterable[Paths], options: Mapping[str, Option]) -> Answer:
+def _run_comparison(verb: str, baseline: Paths, others: Iterable[Paths], options: Mapping[str, Any]) -> Answer:
     sides = [_path_list(side) for side in (baseline, *others)]
-    if all(len(side) == 1 for side in sides):
+    if sides == [[]] and ("boots" in options or "sleeps" in options):
+        arguments = []
+    elif all(len(side) == 1 for side in sides):
         arguments = [side[0] for side in sides]
     else:
         baseline_side, *candidate_sides = sides
@@ -471,20 +488,22 @@ def _run_comparison(verb: str, baseline: Paths, others: Iterable[Paths], options
         arguments += [f"--candidate={path}" for side in candidate_sides for path in side]
         if len(candidate_sides) != 1:
             raise UsageError("cannot compare more than two lists of recordings; pass folders instead")
-    return parse(_answer([verb, *arguments, *_flags(options), "--format", "json"]))
+    return cast(Answer, parse(_answer([verb, *arguments, *_flags(options), "--format", "json"]), types.ANSWERS[verb]))
 
 
-def _run_command(verb: str, paths: Paths, options: Mapping[str, Option]) -> Answer:
+def _run_command(verb: str, paths: Paths, options: Mapping[str, Any]) -> Answer:
     path_list = _path_list(paths)
     if not path_list:
         raise UsageError("no recording specified")
-    return parse(_answer([verb, *path_list, *_flags(options), "--format", "json"]))
+    return cast(Answer, parse(_answer([verb, *path_list, *_flags(options), "--format", "json"]), types.ANSWERS[verb]))
 
 
-def _transition(verb: str, paths: Paths, options: Mapping[str, Option]) -> Transition:
+def _transition(verb: str, paths: Paths, options: Mapping[str, Any]) -> Any:
     # Both arguments are used twice, but may be iterators.
     path_list, manifests = _path_list(paths), _path_list(cast(Paths, options.get("manifest") or ()))
-    answer = _run_command(verb, path_list, {**options, "manifest": manifests})
+    if not path_list:
+        raise UsageError("no recording specified")
+    document = _answer([verb, *path_list, *_flags({**options, "manifest": manifests}), "--format", "json"])
     selected_boot = options.get("boot")
 
     @functools.lru_cache(maxsize=None)
@@ -492,7 +511,7 @@ def _transition(verb: str, paths: Paths, options: Mapping[str, Option]) -> Trans
         """Opens the recording on first use."""
         return Recording(path_list, boot=selected_boot if isinstance(selected_boot, (int, str)) else None, manifests=manifests)
 
-    return Transition(answer, recording, verb)
+    return types.ANSWERS[verb](json.loads(document), recording, verb)
 
 
 def _answer(arguments: list[str]) -> bytes:

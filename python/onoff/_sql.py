@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import importlib.resources
+import os
 import re
-from collections.abc import Iterable
-from typing import Any, Union
+import warnings
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, Optional, Union
 
-from ._errors import UsageError
-from ._recording import Path, Recording, TableDeclaration, open, tables
+from . import _onoff
+from ._delta import files, is_delta
+from ._errors import Error, UsageError
+from ._recording import Path, Recording, open, tables
+from ._summaries import TABLES, arrow_schema, arrow_table, name_id, with_identity
+from ._worker import content_hash, failure, rows_from_documents
 
-VIEWS = ("transitions", "phases", "account")
-"""Additional tables for queries, from analyses of the recording."""
-
-_PHASE_COLUMNS = (
-    ("transition", "VARCHAR"),
-    ("phase", "VARCHAR"),
-    ("start_ns", "BIGINT"),
-    ("end_ns", "BIGINT"),
-    ("duration_ns", "BIGINT"),
-)
-_ACCOUNT_COLUMNS = (
-    ("transition", "VARCHAR"),
-    ("phase", "VARCHAR"),
-    ("phase_ns", "BIGINT"),
-    ("kind", "VARCHAR"),
-    ("name", "VARCHAR"),
-    ("ns", "BIGINT"),
-    ("certainty", "VARCHAR"),
-)
-_TRANSITION_COLUMNS = (
-    ("transition", "VARCHAR"),
-    ("variant", "VARCHAR"),
-    ("computer", "VARCHAR"),
-    ("os", "VARCHAR"),
-    ("duration_ns", "BIGINT"),
-    ("at_least_ns", "BIGINT"),
-)
+if TYPE_CHECKING:
+    import duckdb
 
 _INTERVAL_MACROS = """
 CREATE MACRO overlapping(start_a, end_a, start_b, end_b) AS
@@ -48,8 +29,8 @@ CREATE MACRO overlap_ns(start_a, end_a, start_b, end_b) AS
 ``greatest`` ignore NULL; the length of an overlap is unknown if both starts or both ends are NULL."""
 
 _PHASE_MACRO = """
-CREATE MACRO in_phase(recording_number, time_ns, phase_name) AS
-    EXISTS (SELECT 1 FROM (VALUES (recording_number, time_ns, phase_name)) AS argument(recording, time_ns, phase), main.phases AS p
+CREATE MACRO in_phase(recording_hash, time_ns, phase_name) AS
+    EXISTS (SELECT 1 FROM (VALUES (recording_hash, time_ns, phase_name)) AS argument(recording, time_ns, phase), main.phases AS p
             WHERE p.recording = argument.recording AND p.phase = argument.phase
               AND argument.time_ns >= p.start_ns AND argument.time_ns < p.end_ns);
 """
@@ -80,19 +61,21 @@ def connect(*recordings: Union[Recording, Path]) -> Any:
     return connection
 
 
-def sql(query: str, *recordings: Union[Recording, Path]) -> Any:
+def sql(query: str, *recordings: Union[Recording, Path]) -> duckdb.DuckDBPyRelation:
     """Runs a query and returns a DuckDB relation, to print or to convert (``fetchall``, ``df``, ``pl``, ``arrow``).
 
-    Tables have the names listed by ``onoff.tables()`` and a column ``recording``: 0 for the first recording, 1 for the second. Additional
-    tables are ``transitions``, ``phases`` and ``account`` (time of each phase by subject); additional functions are ``overlapping``,
-    ``overlap_ns`` and ``in_phase``. A query that is a single word is the name of a prepared query.
+    Each of ``recordings`` is an opened recording, a file, a folder of recordings, or the folder of tables that
+    ``onoff.summaries`` wrote. The tables of ``onoff.summaries`` (``transitions``, ``phases``, ``account`` …) have the same
+    columns for all of them; recordings also have the tables of ``onoff.tables()``. The column ``recording`` is the SHA-256
+    of the recording's files. Additional functions are ``overlapping``, ``overlap_ns`` and ``in_phase``. A query that is a
+    single word is the name of a prepared query.
 
     >>> sql("SELECT count(*) FROM processes", "samples/slow-boot.etl").fetchall()
     [(28,)]
     """
-    opened = [item if isinstance(item, Recording) else open(item) for item in recordings]
-    if not opened:
-        raise UsageError("no recording specified after the query")
+    sources = [source for item in recordings for source in _sources(item)]
+    if not sources:
+        raise UsageError("no recording specified after the query" if not recordings else "no recording in the folder")
     prepared = queries()
     if re.fullmatch(r"\w+", query.strip()):
         if query.strip() not in prepared:
@@ -104,52 +87,114 @@ def sql(query: str, *recordings: Union[Recording, Path]) -> Any:
         words.add("phases")
     for declaration in tables():
         if declaration.name in words:
-            _attach(connection, declaration, opened)
-    if "phases" in words:
-        _create_table(connection, "phases", _PHASE_COLUMNS, (_phase_rows(recording) for recording in opened))
-    if "account" in words:
-        _create_table(
-            connection,
-            "account",
-            _ACCOUNT_COLUMNS,
-            ([_values(row, _ACCOUNT_COLUMNS) for row in recording.account] for recording in opened),
-        )
-    if "transitions" in words:
-        _create_table(
-            connection,
-            "transitions",
-            _TRANSITION_COLUMNS,
-            ([_values(row, _TRANSITION_COLUMNS) for row in recording.transitions()] for recording in opened),
-        )
+            _create_view(connection, declaration.name, [part for source in sources for part in source.table(declaration.name)])
+    for name in TABLES:
+        if name in words:
+            _create_view(connection, name, [source.summary(name) for source in sources])
     connection.execute(_INTERVAL_MACROS)
     if "in_phase" in words:
         connection.execute(_PHASE_MACRO)
     return connection.sql(query)
 
 
-def _attach(connection: Any, declaration: TableDeclaration, recordings: list[Recording]) -> None:
-    """Creates a view over a table of several recordings, without copying data."""
+def _sources(item: Union[Recording, Path]) -> list[Union[_RecordingSource, _StoredSource]]:
+    if isinstance(item, Recording):
+        return [_RecordingSource(item.paths, item)]
+    folder = FilePath(item)
+    if not folder.is_dir():
+        return [_RecordingSource([os.fspath(item)], open(item))]
+    if (folder / "recordings").is_dir() and (is_delta(folder / "recordings") or any((folder / "recordings").glob("*.parquet"))):
+        return [_StoredSource(folder)]
+    found, _ = _onoff.recordings([os.fspath(item)])
+    return [_RecordingSource([os.fspath(path) for path in paths]) for paths in found]
+
+
+class _RecordingSource:
+    """A recording. If it is in a folder and cannot be read, its error is a row of ``recordings``, and a warning for the
+    tables of recordings."""
+
+    def __init__(self, paths: list[str], opened: Optional[Recording] = None) -> None:
+        self._paths = paths
+        self._opened = opened
+        self._is_in_folder = opened is None
+        self._hash = ""
+        self._rows: dict[str, Any] = {}
+
+    def _recording(self) -> Recording:
+        if self._opened is None:
+            self._opened = open(self._paths)
+        return self._opened
+
+    def _digest(self) -> str:
+        if not self._hash:
+            try:
+                self._hash = content_hash(self._paths)
+            except OSError:
+                self._hash = name_id([os.path.abspath(path) for path in self._paths])
+        return self._hash
+
+    def table(self, name: str) -> list[tuple[str, Any]]:
+        """Returns a table with the hash of the recording."""
+        try:
+            return [(self._digest(), self._recording().table(name).to_pyarrow())]
+        except Error as error:
+            if not self._is_in_folder:
+                raise
+            warnings.warn(f"not in table {name!r}: {error}", stacklevel=4)
+            return []
+
+    def summary(self, name: str) -> tuple[str, Any]:
+        """Returns a table of ``onoff.summaries``."""
+        if not self._rows:
+            self._rows = with_identity(self._read(), self._digest(), [os.path.abspath(path) for path in self._paths])
+        return "", arrow_table(name, self._rows.get(name, []))
+
+    def _read(self) -> dict[str, list[dict[str, Any]]]:
+        try:
+            recording = self._recording()
+            return rows_from_documents(recording._documents(), recording.kind)
+        except Error as error:
+            if not self._is_in_folder:
+                raise
+            return failure(str(error))
+
+
+class _StoredSource:
+    """The folder of tables that ``onoff.summaries`` wrote."""
+
+    def __init__(self, folder: FilePath) -> None:
+        self._folder = folder
+
+    def table(self, name: str) -> list[tuple[str, Any]]:
+        """Tables of recordings are not stored."""
+        raise UsageError(f"{self._folder}: no table {name!r}; pass the recordings. Available: {', '.join(TABLES)}")
+
+    def summary(self, name: str) -> tuple[str, Any]:
+        """Returns a stored table. Its rows count only if their recording has a row."""
+        import pyarrow.dataset as dataset
+
+        stored = self._stored(name)
+        if name == "recordings":
+            return "", stored
+        known = self._stored("recordings").to_table(columns=["recording"])["recording"]
+        return "", stored.filter(dataset.field("recording").isin(known))
+
+    def _stored(self, name: str) -> Any:
+        import pyarrow.dataset as dataset
+
+        folder = self._folder / name
+        paths = files(folder) if is_delta(folder) else [str(path) for path in sorted(folder.glob("*.parquet"))]
+        return dataset.dataset(paths, schema=arrow_schema(name), format="parquet")
+
+
+def _create_view(connection: Any, name: str, parts: list[tuple[str, Any]]) -> None:
+    """Creates a view over a table of several recordings, without copying data. A part without the column ``recording``
+    comes with its value."""
     selects = []
-    for number, recording in enumerate(recordings):
-        name = f"onoff_{declaration.name}_{number}"
-        connection.register(name, recording.table(declaration.name).to_pyarrow())
-        selects.append(f"SELECT {number} AS recording, * FROM {name}")
-    connection.execute(f"CREATE VIEW {declaration.name} AS {' UNION ALL '.join(selects)}")
-
-
-def _phase_rows(recording: Recording) -> list[tuple[Any, ...]]:
-    phases = recording.why(top=10**6, min=0).intervals
-    return [(phase.action, phase.name, phase.start_ns, phase.end_ns, phase.duration_ns) for phase in phases]
-
-
-def _values(row: Any, columns: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
-    return tuple(row.get(name) for name, _ in columns)
-
-
-def _create_table(connection: Any, name: str, columns: tuple[tuple[str, str], ...], recordings: Iterable[list[tuple[Any, ...]]]) -> None:
-    column_list = ", ".join(f"{column} {column_type}" for column, column_type in columns)
-    connection.execute(f"CREATE TABLE {name} (recording INTEGER, {column_list})")
-    rows = [(number, *row) for number, recording in enumerate(recordings) for row in recording]
-    if rows:
-        placeholders = ", ".join("?" * (len(columns) + 1))
-        connection.executemany(f"INSERT INTO {name} VALUES ({placeholders})", rows)
+    for number, (digest, part) in enumerate(parts):
+        part_name = f"onoff_{name}_{number}"
+        connection.register(part_name, part)
+        value = digest.replace("'", "''")
+        selects.append(f"SELECT '{value}' AS recording, * FROM {part_name}" if digest else f"SELECT * FROM {part_name}")
+    if selects:
+        connection.execute(f"CREATE VIEW {name} AS {' UNION ALL '.join(selects)}")

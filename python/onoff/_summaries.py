@@ -50,11 +50,11 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "variant": _TEXT,
         "duration_ns": _NUMBER,
         "at_least_ns": _NUMBER,
-        "longest_phase": _TEXT,
-        "longest_phase_ns": _NUMBER,
-        "culprit": _TEXT,
-        "culprit_ns": _NUMBER,
-        "culprit_certainty": _TEXT,
+        "phase": _TEXT,
+        "phase_ns": _NUMBER,
+        "subject": _TEXT,
+        "subject_ns": _NUMBER,
+        "subject_certainty": _TEXT,
     },
     "phases": {
         "transition": _TEXT,
@@ -62,6 +62,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "place": _NUMBER,
         "phase": _TEXT,
         "half": _TEXT,
+        "start_ns": _NUMBER,
+        "end_ns": _NUMBER,
         "duration_ns": _NUMBER,
         "certainty": _TEXT,
     },
@@ -223,7 +225,7 @@ def summaries(
                     if _unchanged(files, plan.to_read[digest][1]):
                         add(digest, files, rows)
                     else:
-                        add(_name_id(files), files, failure("the file changed while it was read", transient=True))
+                        add(name_id(files), files, failure("the file changed while it was read", transient=True))
         finally:
             # Also write finished rows on an interrupt.
             batch.write()
@@ -250,7 +252,7 @@ def rows(paths: Paths) -> Mapping[str, Any]:
         digest = content_hash(names)
         found = worker_rows(names)
     except OSError as error:
-        digest, found = _name_id(names), failure(str(error), transient=True)
+        digest, found = name_id(names), failure(str(error), transient=True)
     batch = with_identity(found, digest, names)
     return {name: arrow_table(name, batch.get(name, [])) for name in TABLES}
 
@@ -279,7 +281,7 @@ class _Plan:
                 is_same = not verify and known != "" and stored[known].stamp == stamp_columns(state)["stamp"]
                 digest = known if is_same else content_hash(files)
             except OSError as error:
-                self.unopenable[_name_id(files)] = files, str(error)
+                self.unopenable[name_id(files)] = files, str(error)
                 continue
             readable.update(map(display_name, ([file] for file in files)))
             names.setdefault(digest, set()).add(display_name(files))
@@ -344,7 +346,7 @@ def _possible_files(path: str) -> set[str]:
     return {path, *re.split(r"\+(?=[/\\]|[A-Za-z]:)", path)}
 
 
-def _name_id(files: list[str]) -> str:
+def name_id(files: list[str]) -> str:
     """Returns an identifier of a recording whose contents are unknown."""
     return f"path:{display_name(files)}"
 

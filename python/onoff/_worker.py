@@ -16,8 +16,13 @@ from typing import Any
 
 from . import _onoff
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the rows. Recordings summarized with another version are read again."""
+_TRANSITION_COLUMNS = (
+    *("transition", "variant", "duration_ns", "at_least_ns"),
+    *("phase", "phase_ns", "subject", "subject_ns", "subject_certainty"),
+)
+"""Columns of ``transitions`` that are fields of ``onoff summary --format json``."""
 _TRANSIENT = 0
 """Version of rows with a transient error, so that the next run reads the recording again."""
 NO_TRANSITION = "no boot, shutdown, sleep or network boot in this recording"
@@ -129,12 +134,7 @@ def rows_from_documents(documents: Mapping[str, Any], kind: str) -> dict[str, li
         "transitions": [
             {
                 "number": number,
-                **{name: row[name] for name in ("transition", "variant", "duration_ns", "at_least_ns")},
-                "longest_phase": row["phase"],
-                "longest_phase_ns": row["phase_ns"],
-                "culprit": row["subject"],
-                "culprit_ns": row["subject_ns"],
-                "culprit_certainty": row["subject_certainty"],
+                **{name: row[name] for name in _TRANSITION_COLUMNS},
             }
             for number, row in enumerate(transitions)
         ],
@@ -150,10 +150,8 @@ def rows_from_documents(documents: Mapping[str, Any], kind: str) -> dict[str, li
         identity = {"transition": transition, "number": number}
         for index, phase in enumerate(report.get("phases", report.get("stages", []))):
             name = phase.get("name", phase.get("kind"))
-            duration_ns = phase.get("duration_ns")
-            tables["phases"].append(
-                {**identity, "place": index, "phase": name, "half": phase.get("half"), "duration_ns": duration_ns, "certainty": phase.get("certainty")}
-            )
+            columns = ("half", "start_ns", "end_ns", "duration_ns", "certainty")
+            tables["phases"].append({**identity, "place": index, "phase": name, **{column: phase.get(column) for column in columns}})
         for unit in report.get("units", []):
             tables["services"].append(
                 {

@@ -117,8 +117,8 @@ class Generated:
         longest = matrix.argmax(axis=0)
         write(
             "transitions", recording=ids, transition=["boot"] * count, number=[0] * count, variant=["cold"] * count, duration_ns=ns(total),
-            at_least_ns=ns(total), longest_phase=numpy.array(list(lengths))[longest], longest_phase_ns=ns(matrix.max(axis=0)),
-            culprit=["System"] * count, culprit_ns=[1] * count, culprit_certainty=["high"] * count,
+            at_least_ns=ns(total), phase=numpy.array(list(lengths))[longest], phase_ns=ns(matrix.max(axis=0)),
+            subject=["System"] * count, subject_ns=[1] * count, subject_certainty=["high"] * count,
         )
         for place, (phase, values) in enumerate(lengths.items()):
             write(

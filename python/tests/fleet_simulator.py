@@ -85,7 +85,7 @@ def simulate(folder, seed, computers=700, runs=2000, causes=()):
         )
         batch["transitions"].append(
             {"recording": digest, "transition": "boot", "number": 0, "variant": "cold", "duration_ns": total, "at_least_ns": total,
-             "longest_phase": longest, "longest_phase_ns": int(1e9 * durations[longest]), "culprit": "System", "culprit_ns": 1}
+             "phase": longest, "phase_ns": int(1e9 * durations[longest]), "subject": "System", "subject_ns": 1}
         )
         for index, (phase, duration) in enumerate(durations.items()):
             batch["phases"].append(

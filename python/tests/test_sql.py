@@ -1,12 +1,14 @@
 """SQL queries, compared with the commands of the program."""
 
+import hashlib
 import pathlib
+import shutil
 
 import pyarrow
+import pyarrow.parquet
 import pytest
 
 import onoff
-from onoff._answers import wrap
 from onoff._sql import queries
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
@@ -33,7 +35,7 @@ def test_disk_by_process_and_path_matches_disk_list(trace, phase):
 def test_on_the_path_adds_up_to_the_phase(trace):
     found = rows(onoff.sql("on_the_path", trace))
     first = next(row for row in found if row["phase"] == "WinLogonInit")
-    assert first["name"] == "SoundShaper"
+    assert first["subject"] == "SoundShaper"
     for phase in trace.boot().phases:
         of_phase = [row["ns"] for row in found if row["phase"] == phase.name]
         assert not of_phase or sum(of_phase) == phase.duration_ns
@@ -69,9 +71,11 @@ def test_prepared_queries_are_documented_and_accept_any_recording(trace):
 
 def test_several_recordings_and_interval_macros(trace):
     counted = onoff.sql(
-        "SELECT recording, count(*) FROM processes GROUP BY 1 ORDER BY 1", trace, SAMPLES / "linux-boot.tar.xz"
+        "SELECT recording, count(*) FROM processes GROUP BY 1 ORDER BY 2", trace, SAMPLES / "linux-boot.tar.xz"
     ).fetchall()
-    assert counted == [(0, len(trace.processes)), (1, 39)]
+    # The hashes are those of sha256sum.
+    hashes = [hashlib.sha256((SAMPLES / name).read_bytes()).hexdigest() for name in ("slow-boot.etl", "linux-boot.tar.xz")]
+    assert counted == [(hashes[0], len(trace.processes)), (hashes[1], 39)]
     [(inside,)] = onoff.sql(
         "SELECT count(*) FROM disk_ios WHERE in_phase(recording, complete_ns, 'SMSSInit')", trace
     ).fetchall()
@@ -82,6 +86,73 @@ def test_several_recordings_and_interval_macros(trace):
         "SELECT overlapping(0, 10, 9, 20), overlapping(0, 10, 10, 20), overlap_ns(0, 10, 4, 20) FROM processes LIMIT 1", trace
     ).fetchall()
     assert (both, none, length) == (True, False, 6)
+
+
+SAME_EVERYWHERE = [
+    "SELECT * FROM transitions ORDER BY ALL",
+    "SELECT * FROM phases ORDER BY ALL",
+    "SELECT * FROM account ORDER BY ALL",
+    "SELECT * FROM services ORDER BY ALL",
+    "SELECT * FROM devices ORDER BY ALL",
+    "SELECT * FROM findings ORDER BY ALL",
+    "SELECT * FROM losses ORDER BY ALL",
+    "SELECT * FROM versions ORDER BY ALL",
+    "SELECT recording, kind, computer, os, recorded_utc FROM recordings WHERE error = '' ORDER BY ALL",
+    "SELECT phase, subject FROM account WHERE in_phase(recording, start_ns, phase) ORDER BY ALL",
+]
+
+
+@pytest.fixture(scope="module")
+def boots(tmp_path_factory):
+    """Returns a folder of two recordings and a damaged file, and the folder of its summaries."""
+    folder = tmp_path_factory.mktemp("sql")
+    boots = folder / "boots"
+    boots.mkdir()
+    for name in ("slow-boot.etl", "slow-sleep.etl"):
+        shutil.copy(SAMPLES / name, boots)
+    (boots / "empty.etl").touch()
+    onoff.summaries(boots, folder / "runs", workers=2)
+    return boots, folder / "runs"
+
+
+def test_a_query_runs_on_recordings_and_summaries(boots):
+    recordings, stored = boots
+    opened = [onoff.open(recordings / name) for name in ("slow-boot.etl", "slow-sleep.etl")]
+    for query in SAME_EVERYWHERE:
+        of_summaries, of_recordings = onoff.sql(query, stored), onoff.sql(query, *opened)
+        assert of_recordings.columns == of_summaries.columns
+        expected = of_summaries.fetchall()
+        assert of_recordings.fetchall() == expected, query
+        assert expected or query.split()[3] in ("losses", "versions")
+
+
+def test_a_query_runs_on_a_folder_of_recordings(boots):
+    recordings, stored = boots
+    query = "SELECT * FROM account UNION ALL BY NAME SELECT recording, error <> '' AS failed FROM recordings ORDER BY ALL"
+    found = onoff.sql(query, recordings).fetchall()
+    assert found == onoff.sql(query, stored).fetchall() and sum(row[-1] is True for row in found) == 1
+
+
+def test_tables_of_recordings_are_not_in_summaries(boots):
+    recordings, stored = boots
+    with pytest.warns(UserWarning, match="empty.etl"):
+        counted = onoff.sql("SELECT count(DISTINCT recording) FROM processes", recordings).fetchall()
+    assert counted == [(2,)]
+    with pytest.raises(onoff.UsageError, match="no table 'processes'.*transitions"):
+        onoff.sql("SELECT count(*) FROM processes", stored)
+
+
+def test_rows_without_a_recording_do_not_count(boots, tmp_path):
+    """As after a run that was killed before it wrote the row of the recording."""
+    stored = tmp_path / "runs"
+    shutil.copytree(boots[1], stored)
+    before = onoff.sql("SELECT count(*) FROM phases", stored).fetchall()
+    for file in (stored / "recordings").glob("*.parquet"):
+        file.unlink()
+        break
+    if not any((stored / "recordings").glob("*.parquet")):
+        pyarrow.parquet.write_table(onoff.rows(boots[0] / "slow-boot.etl")["recordings"], stored / "recordings/one.parquet")
+    assert 0 < onoff.sql("SELECT count(*) FROM phases", stored).fetchall()[0][0] < before[0][0]
 
 
 def test_rejects_file_access_and_unknown_names(trace):
@@ -100,12 +171,15 @@ class FakeRecording(onoff.Recording):
 
     TIMES = (15, 150)
 
-    def __init__(self, start_ns, end_ns):
-        phase = {"action": "boot", "name": "WinLogonInit", "start_ns": start_ns, "end_ns": end_ns, "duration_ns": end_ns - start_ns}
-        self.phases_of_boot = wrap({"intervals": [phase]})
+    kind = "a fake"
 
-    def why(self, **options):
-        return self.phases_of_boot
+    def __init__(self, name, start_ns, end_ns):
+        self._paths = [name]
+        phase = {"name": "WinLogonInit", "start_ns": start_ns, "end_ns": end_ns, "duration_ns": end_ns - start_ns}
+        self.boot_document = {"rows": [], "boot": {"phases": [phase]}}
+
+    def _documents(self):
+        return self.boot_document
 
     def table(self, name):
         [declaration] = [table for table in onoff.tables() if table.name == name]
@@ -124,7 +198,7 @@ def time_columns(declaration):
 
 @pytest.fixture(scope="module")
 def two_phases():
-    return FakeRecording(10, 20), FakeRecording(100, 200)
+    return FakeRecording("/first", 10, 20), FakeRecording("/second", 100, 200)
 
 
 WITH_TIMES = [declaration for declaration in onoff.tables() if time_columns(declaration)]
@@ -143,20 +217,20 @@ def test_in_phase_uses_the_callers_columns(two_phases, declaration):
     found = {}
     for case_name, recording, time_ns in onoff.sql(" UNION ALL ".join(parts), *two_phases).fetchall():
         found.setdefault(case_name, set()).add((recording, time_ns))
-    assert len(found) == len(parts) and set(map(frozenset, found.values())) == {frozenset({(0, 15), (1, 150)})}, found
+    assert len(found) == len(parts) and set(map(frozenset, found.values())) == {frozenset({("path:/first", 15), ("path:/second", 150)})}, found
 
 
 def test_in_phase_ignores_other_recordings_and_local_tables(two_phases):
     def answer(query):
         return onoff.sql(query, *two_phases).fetchall()
 
-    assert answer("SELECT recording, start_ns FROM phases WHERE in_phase(recording, start_ns, phase) ORDER BY ALL") == [(0, 10), (1, 100)]
-    assert answer("SELECT recording FROM phases WHERE in_phase(1 - recording, start_ns, 'WinLogonInit')") == []
+    assert answer("SELECT recording, start_ns FROM phases WHERE in_phase(recording, start_ns, phase) ORDER BY ALL") == [("path:/first", 10), ("path:/second", 100)]
+    assert answer("SELECT recording FROM phases WHERE in_phase(if(recording = 'path:/first', 'path:/second', 'path:/first'), start_ns, 'WinLogonInit')") == []
     assert answer("SELECT recording FROM processes WHERE in_phase(recording, start_ns, 'PreSMSS')") == []
-    local_phases = "WITH phases AS (SELECT 0 AS recording, 'WinLogonInit' AS phase, 0 AS start_ns, 1000 AS end_ns)"
+    local_phases = "WITH phases AS (SELECT 'path:/first' AS recording, 'WinLogonInit' AS phase, 0 AS start_ns, 1000 AS end_ns)"
     query = "SELECT recording, start_ns FROM processes WHERE in_phase(recording, start_ns, 'WinLogonInit') ORDER BY ALL"
-    assert answer(f"{local_phases} {query}") == [(0, 15), (1, 150)]
-    assert answer("SELECT recording, count(*) FILTER (in_phase(recording, start_ns, 'WinLogonInit')) FROM processes GROUP BY 1 ORDER BY 1") == [(0, 1), (1, 1)]
+    assert answer(f"{local_phases} {query}") == [("path:/first", 15), ("path:/second", 150)]
+    assert answer("SELECT recording, count(*) FILTER (in_phase(recording, start_ns, 'WinLogonInit')) FROM processes GROUP BY 1 ORDER BY 1") == [("path:/first", 1), ("path:/second", 1)]
 
 
 @pytest.mark.parametrize(

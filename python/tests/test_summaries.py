@@ -53,7 +53,7 @@ def test_rows_match_the_commands(tmp_path):
         (row.transition, row.duration_ns, row.phase, row.subject)
         for row in onoff.summary([path for path in sorted(paths.iterdir()) if path.name not in ("again.etl", "notes.txt")]).rows
     )
-    transitions = rows(out, "SELECT transition, duration_ns, longest_phase, culprit FROM {transitions}")
+    transitions = rows(out, "SELECT transition, duration_ns, phase, subject FROM {transitions}")
     assert sorted(transitions) == expected and len(expected) >= 5
     [(digest, computer)] = rows(
         out, "SELECT recording, computer FROM {recordings} AS r JOIN {transitions} AS t USING (recording) WHERE transition = 'boot' AND os LIKE 'Windows%'"

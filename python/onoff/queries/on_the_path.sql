@@ -3,7 +3,7 @@ SELECT recording,
        transition,
        phase,
        kind,
-       name,
+       subject,
        ns,
        round(100.0 * ns / nullif(phase_ns, 0), 1) AS percent,
        certainty

@@ -32,6 +32,12 @@ pub fn remove_unfinished() {
 /// Exit code for invalid arguments (`EX_USAGE` in sysexits.h); distinct from every code that reports a result.
 const USAGE_ERROR: u8 = 64;
 
+/// Returns the parser of the command line, with all verbs and their options.
+#[must_use]
+pub fn command_line() -> clap::Command {
+    arguments::command()
+}
+
 /// Runs the program with `arguments`, starting with the program name, and returns the exit code. Output goes to stdout
 /// or a file, errors to stderr.
 #[must_use]

@@ -34,6 +34,7 @@ mod netboot_gate;
 mod netboot_outcomes;
 mod prefetch;
 mod published_examples;
+mod python_interface;
 mod readme;
 mod record;
 mod recording_groups;

@@ -30,7 +30,7 @@ pub(crate) fn rows(documents: &Value, kind: &str) -> Rows {
         let phases_or_stages = if report["phases"].is_array() { &report["phases"] } else { &report["stages"] };
         for (place, phase) in list(phases_or_stages).enumerate() {
             let name = if phase["name"].is_null() { &phase["kind"] } else { &phase["name"] };
-            let mut row = select(phase, &["half", "duration_ns", "certainty"]);
+            let mut row = select(phase, &["half", "start_ns", "end_ns", "duration_ns", "certainty"]);
             row["place"] = json!(place);
             row["phase"] = name.clone();
             phases.push(merged(&identity, row));
@@ -82,17 +82,9 @@ fn recording(info: &Value, kind: &str, first_transition: Option<&Value>) -> Valu
 }
 
 fn transition(number: usize, row: &Value) -> Value {
-    let mut columns = select(row, &["transition", "variant", "duration_ns", "at_least_ns"]);
+    let names = ["transition", "variant", "duration_ns", "at_least_ns", "phase", "phase_ns"];
+    let mut columns = select(row, &[&names[..], &["subject", "subject_ns", "subject_certainty"]].concat());
     columns["number"] = json!(number);
-    for (column, name) in [
-        ("longest_phase", "phase"),
-        ("longest_phase_ns", "phase_ns"),
-        ("culprit", "subject"),
-        ("culprit_ns", "subject_ns"),
-        ("culprit_certainty", "subject_certainty"),
-    ] {
-        columns[column] = row[name].clone();
-    }
     columns
 }
 

@@ -27,7 +27,7 @@ use crate::recording_identity::{content_hash, stamp};
 use crate::summary_rows::{NO_TRANSITION, Rows, failure, rows};
 
 /// Version of the rows, as in the Python package.
-const SCHEMA: i64 = 3;
+const SCHEMA: i64 = 4;
 /// Version of rows about files that may be readable later.
 const TRANSIENT: i64 = 0;
 /// Number of recordings in a file, which bounds the memory.
@@ -74,11 +74,11 @@ const TABLES: &[(&str, &[(&str, Kind)])] = &[
             ("variant", Text),
             ("duration_ns", Number),
             ("at_least_ns", Number),
-            ("longest_phase", Text),
-            ("longest_phase_ns", Number),
-            ("culprit", Text),
-            ("culprit_ns", Number),
-            ("culprit_certainty", Text),
+            ("phase", Text),
+            ("phase_ns", Number),
+            ("subject", Text),
+            ("subject_ns", Number),
+            ("subject_certainty", Text),
         ],
     ),
     (
@@ -89,6 +89,8 @@ const TABLES: &[(&str, &[(&str, Kind)])] = &[
             ("place", Number),
             ("phase", Text),
             ("half", Text),
+            ("start_ns", Number),
+            ("end_ns", Number),
             ("duration_ns", Number),
             ("certainty", Text),
         ],
