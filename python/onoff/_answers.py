@@ -155,8 +155,11 @@ class Timed(Record):
 
     @property
     def total(self) -> Optional[datetime.timedelta]:
-        """Total duration in whole microseconds; ``None`` if its start or end was not recorded."""
+        """Total duration in whole microseconds, as the text shows it: of a Linux boot without an end, up to the start of the
+        last unit. ``None`` if the start or the end was not recorded."""
         total_ns = self._values.get("total_ns")
+        if total_ns is None:
+            total_ns = self._values.get("startup_ns")
         return None if total_ns is None else datetime.timedelta(microseconds=total_ns // 1000)
 
 

@@ -140,6 +140,8 @@ class Search:
         self.removed: list[tuple[Group, dict[str, float]]] = []
         self.chunk = max(8, min(_CHUNK, _CHUNK_VALUES // max(1, sample.computers)))
         self._pairs: dict[tuple[int, int], Optional[Group]] = {}
+        self._kept = {id(group) for group in self.singles}
+        """Groups that exist as long as the search, so that their ids stay theirs."""
         self._prepare()
 
     @property
@@ -207,28 +209,46 @@ class Search:
         # Ranks within the sides of factors must not be ranked again: ties have another rank on each side.
         self.scores = numpy.array([signal.by_computer if signal.level == TAIL and others else ranks(signal.by_computer) for signal in self.signals])
         self.score_sums = self.scores.sum(axis=1), (self.scores**2).sum(axis=1)
-        self.variances = [max(_deviation(signal.by_computer) ** 2, 1.0) if signal.by_run is not None else 1.0 for signal in self.signals]
-        self.run_scores: dict[int, Any] = {}
-        self.run_variances: dict[int, float] = {}
-        centers: dict[int, Any] = {}
+        self.signal_variances = numpy.array([max(_deviation(signal.by_computer) ** 2, 1.0) if signal.by_run is not None else 1.0 for signal in self.signals])
+        self._prepare_runs()
+
+    def _prepare_runs(self) -> None:
+        """Computes the scores by run, with a sum of 0 for each computer, of the signals that have values by run."""
+        import numpy
+
+        sample = self.sample
+        by_run: list[Any] = []
+        self.run_signals: list[int] = []
+        """Signals with values by run."""
+        places = []
         for index, signal in enumerate(self.signals):
             if signal.by_run is None:
                 continue
-            same = next((other for other in centers if self.signals[other].by_run is signal.by_run), None)
-            if same is None:
-                medians = sample.medians(signal.by_run)
-                residuals = signal.by_run - medians[sample.computer]
-                residuals[sample.runs_of_computer[sample.computer] < 2] = numpy.nan
-                aligned = ranks(residuals)
-                aligned -= (sample.sums(aligned) / sample.runs_of_computer)[sample.computer]
-                spread = residuals[numpy.isfinite(residuals)]
-                pairs = sample.runs_of_computer[sample.computer][numpy.isfinite(residuals)]
-                variance = (_deviation(spread) ** 2 * float((pairs / (pairs - 1)).mean())) if len(spread) else 1.0
-                centers[index] = (aligned, sample.sums(aligned**2), max(variance, 1.0))
-            self.run_scores[index] = centers[index if same is None else same][0:2]
-            self.run_variances[index] = centers[index if same is None else same][2]
-            if same is not None:
-                centers[index] = centers[same]
+            place = next((place for place, values in enumerate(by_run) if values is signal.by_run), len(by_run))
+            if place == len(by_run):
+                by_run.append(signal.by_run)
+            self.run_signals.append(index)
+            places.append(place)
+        self.run_places: Any = numpy.array(places, dtype=int)
+        """Place of each of these signals in ``run_scores``."""
+        self.run_scores: list[Any] = []
+        squares, variances = [], []
+        freedom = numpy.maximum(1, sample.runs_of_computer - 1)
+        for values in by_run:
+            residuals = values - sample.medians(values)[sample.computer]
+            residuals[sample.runs_of_computer[sample.computer] < 2] = numpy.nan
+            aligned = ranks(residuals)
+            aligned -= (sample.sums(aligned) / sample.runs_of_computer)[sample.computer]
+            spread = residuals[numpy.isfinite(residuals)]
+            pairs = sample.runs_of_computer[sample.computer][numpy.isfinite(residuals)]
+            variance = (_deviation(spread) ** 2 * float((pairs / (pairs - 1)).mean())) if len(spread) else 1.0
+            self.run_scores.append(aligned)
+            squares.append(sample.sums(aligned**2) / freedom)
+            variances.append(max(variance, 1.0))
+        self.run_squares: Any = numpy.array(squares)
+        """Variance of a score, by ``run_scores`` and computer."""
+        self.run_variances: Any = numpy.array(variances)
+        self._sums_by_computer: dict[int, Any] = {}
 
     def _explains(self, hit: Hit, values: Any) -> bool:
         """Returns whether the time of a subject differs between a factor's group and the rest."""
@@ -294,7 +314,7 @@ class Search:
     def best(self) -> Optional[Hit]:
         """Returns the most significant factor that is slow enough to be reported."""
         hits = self._hits()
-        refined: dict[int, Hit] = {}
+        refined: set[int] = set()
         subjects = {hit.group.name for hit in hits if hit.signal.level == SUBJECT}
         for hit in hits:
             if hit.log_chance >= math.log(CHANCE):
@@ -305,9 +325,10 @@ class Search:
                 continue
             if hit.family == DATE:
                 # All dates of one signal lead to the same exact date.
-                if id(hit.signal) not in refined:
-                    refined[id(hit.signal)] = self._step_or_slope(hit, hits)
-                hit = refined[id(hit.signal)]
+                if id(hit.signal) in refined:
+                    continue
+                refined.add(id(hit.signal))
+                hit = self._step_or_slope(hit, hits)
             if self._is_slow_enough(hit):
                 return hit
         return None
@@ -447,22 +468,50 @@ class Search:
         import numpy
 
         sample = self.sample
-        x = _values(group, sample)
-        centered = x - (sample.sums(x) / sample.runs_of_computer)[sample.computer]
-        x_squares = sample.sums(centered**2)
-        freedom = numpy.maximum(1, sample.runs_of_computer - 1)
         result = numpy.zeros(len(z))
-        # Not as a matrix product, whose threads wait for each other on a busy computer.
-        sums = {id(scores): float((scores * centered).sum()) for scores in {id(scores): scores for scores, _ in self.run_scores.values()}.values()}
-        for index, (scores, score_squares) in self.run_scores.items():
-            variance = float((x_squares * score_squares / freedom).sum())
-            within = sums[id(scores)] / math.sqrt(variance) if variance > 0 else 0.0
-            between_weight = x_spread / self.variances[index]
-            within_weight = float(x_squares.sum()) / self.run_variances[index]
-            weight = between_weight + within_weight
-            if weight > 0:
-                result[index] = (math.sqrt(between_weight) * z[index] + math.sqrt(within_weight) * within) / math.sqrt(weight)
+        if not self.run_signals:
+            return result
+        if group.values is None:
+            share = numpy.where(numpy.isfinite(group.share), group.share, 0.0)
+            x_squares = share * (1 - share) * sample.runs_of_computer
+            sums = self._sums_within(group)
+        else:
+            centered = group.values - (sample.sums(group.values) / sample.runs_of_computer)[sample.computer]
+            x_squares = sample.sums(centered**2)
+            # Not as a matrix product, whose threads wait for each other on a busy computer.
+            sums = numpy.array([float((scores * centered).sum()) for scores in self.run_scores])
+        variances = (self.run_squares * x_squares).sum(axis=1)
+        within = numpy.where(variances > 0, sums / numpy.sqrt(numpy.maximum(variances, 1e-300)), 0.0)[self.run_places]
+        between_weight = x_spread / self.signal_variances[self.run_signals]
+        within_weight = float(x_squares.sum()) / self.run_variances[self.run_places]
+        weight = between_weight + within_weight
+        combined = numpy.sqrt(between_weight) * z[self.run_signals] + numpy.sqrt(within_weight) * within
+        result[self.run_signals] = numpy.where(weight > 0, combined / numpy.sqrt(numpy.maximum(weight, 1e-300)), 0.0)
         return result
+
+    def _sums_within(self, group: Group) -> Any:
+        """Returns the sum of each of ``run_scores`` over the runs in a group."""
+        import numpy
+
+        varying = [parent for parent in group.parents if parent.varies]
+        if len(varying) == 1 and len(group.parents) == 2:
+            # The other parent selects whole computers.
+            [whole] = [parent for parent in group.parents if not parent.varies]
+            return self._sums_of(varying[0])[:, (whole.share > 0.5) & numpy.isfinite(group.share)].sum(axis=1)
+        return self._sums_of(group)[:, numpy.isfinite(group.share)].sum(axis=1)
+
+    def _sums_of(self, group: Group) -> Any:
+        """Returns the sum of each of ``run_scores`` over the runs of each computer in a group."""
+        import numpy
+
+        sums = self._sums_by_computer.get(id(group))
+        if sums is None:
+            mask = group.run_mask(self.sample)
+            computers = self.sample.computer[mask]
+            sums = numpy.array([numpy.bincount(computers, weights=scores[mask], minlength=self.sample.computers) for scores in self.run_scores])
+            if id(group) in self._kept and (len(self._sums_by_computer) + 1) * sums.size <= _MAX_CACHED:
+                self._sums_by_computer[id(group)] = sums
+        return sums
 
     def _exact_z(self, z: float, group: Group, index: int) -> float:
         import numpy
@@ -698,13 +747,17 @@ def paired_differences(sample: Sample, group: Group, by_run: Any) -> Any:
     import numpy
 
     mask = group.run_mask(sample)
-    values = _without_outliers(sample, by_run)
-    known = numpy.isfinite(values)
-    with numpy.errstate(divide="ignore", invalid="ignore"):
-        means = [
-            sample.sums(numpy.where(known & side, values, 0.0)) / sample.sums((known & side).astype(float)) for side in (mask, ~mask)
-        ]
-    return means[0] - means[1]
+    known = numpy.isfinite(by_run)
+    counts = [sample.sums((known & side).astype(float)) for side in (mask, ~mask)]
+
+    def differences(values: Any) -> Any:
+        with numpy.errstate(divide="ignore", invalid="ignore"):
+            means = [sample.sums(numpy.where(known & side, values, 0.0)) / count for side, count in zip((mask, ~mask), counts)]
+        return means[0] - means[1]
+
+    first = differences(by_run)
+    first = first[numpy.isfinite(first)]
+    return differences(_without_outliers(sample, by_run, mask * (float(numpy.median(first)) if len(first) else 0.0)))
 
 
 def slope_estimate(sample: Sample, x: Any, by_run: Any) -> Estimate:
@@ -712,7 +765,15 @@ def slope_estimate(sample: Sample, x: Any, by_run: Any) -> Estimate:
     standard error that allows for computers with different slopes."""
     import numpy
 
-    values = _without_outliers(sample, by_run)
+    first = _slope(sample, x, _without_outliers(sample, by_run)).ns
+    if not math.isfinite(first):
+        return Estimate(math.nan, math.inf)
+    return _slope(sample, x, _without_outliers(sample, by_run, x * first))
+
+
+def _slope(sample: Sample, x: Any, values: Any) -> Estimate:
+    import numpy
+
     known = numpy.isfinite(values)
     is_repeated = sample.runs_of_computer >= 2
     if is_repeated.sum() < MIN_COMPUTERS:
@@ -736,17 +797,19 @@ def slope_estimate(sample: Sample, x: Any, by_run: Any) -> Estimate:
     return Estimate(slope, math.sqrt(float(by_group @ by_group)) / spread)
 
 
-def _without_outliers(sample: Sample, by_run: Any) -> Any:
-    """Limits each run to four typical deviations from the median of its computer."""
+def _without_outliers(sample: Sample, by_run: Any, effect: Any = 0.0) -> Any:
+    """Limits each run to four typical deviations from the median of its computer, both without a known effect, whose
+    size must not be limited."""
     import numpy
 
+    by_run = by_run - effect
     medians = sample.medians(by_run)[sample.computer]
     residuals = by_run - medians
     repeated = numpy.isfinite(residuals) & (sample.runs_of_computer[sample.computer] >= 2)
     if not repeated.any():
-        return by_run
+        return by_run + effect
     limit = 4 * _deviation(residuals[repeated])
-    return numpy.where(repeated, medians + numpy.clip(residuals, -limit, limit), by_run)
+    return effect + numpy.where(repeated, medians + numpy.clip(residuals, -limit, limit), by_run)
 
 
 def _values(group: Group, sample: Sample) -> Any:

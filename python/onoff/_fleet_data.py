@@ -221,22 +221,24 @@ class RunTable:
         tables = views(self.database)
         phases: dict[str, Any] = {}
         if "phases" in tables:
-            rows = self.database.execute(
-                f"""SELECT r.run, p.phase, min(p.place) AS place, sum(p.duration_ns) AS ns
-                    FROM phases AS p JOIN {self.name} AS r ON r.recording = p.recording AND r.number_of_kind = p.number
-                    WHERE p.transition = $transition AND p.duration_ns IS NOT NULL AND p.phase IS NOT NULL GROUP BY ALL""",
+            names = self.database.execute(
+                """SELECT phase FROM phases WHERE transition = $transition AND duration_ns IS NOT NULL AND phase IS NOT NULL
+                   GROUP BY phase ORDER BY min(place), phase""",
                 {"transition": self.transition},
-            ).fetchnumpy()
-            names = numpy.asarray(rows["phase"]).astype(str)
-            found, codes = numpy.unique(names, return_inverse=True)
-            places = [numpy.asarray(rows["place"])[codes == index].min() for index in range(len(found))]
-            for index in numpy.argsort(places, kind="stable"):
-                values = numpy.full(len(total), numpy.nan)
-                chosen = codes == index
-                values[numpy.asarray(rows["run"])[chosen]] = numpy.asarray(rows["ns"])[chosen].astype(float)
+            ).fetchall()
+            for (phase,) in names:
+                # One phase at a time: the rows of all need several times the memory of the runs.
+                rows = self.database.execute(
+                    f"""SELECT r.run, CAST(sum(p.duration_ns) AS DOUBLE) AS ns
+                        FROM phases AS p JOIN {self.name} AS r ON r.recording = p.recording AND r.number_of_kind = p.number
+                        WHERE p.transition = $transition AND p.duration_ns IS NOT NULL AND p.phase = $phase GROUP BY r.run""",
+                    {"transition": self.transition, "phase": phase},
+                ).fetchnumpy()
                 # A phase of a few runs cannot be compared.
-                if numpy.isfinite(values).mean() > 0.5:
-                    phases[str(found[index])] = values
+                if len(rows["run"]) > 0.5 * len(total):
+                    values = numpy.full(len(total), numpy.nan)
+                    values[numpy.asarray(rows["run"])] = numpy.asarray(rows["ns"])
+                    phases[phase] = values
         subjects, subject_ns = self._subjects(int(computer.max()) + 1 if len(computer) else 0) if "account" in tables else ([], None)
         return Sample(computer, total, days, columns["recorded_utc"], phases, subjects, subject_ns)
 

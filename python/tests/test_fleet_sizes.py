@@ -8,7 +8,9 @@ import pytest
 
 import onoff
 from onoff._fleet import Fleet
+from onoff._factors import paired_differences, slope_estimate
 from onoff._sample import Sample, group_of_mask
+from onoff._statistics import interval, shift_of
 from planted_fleets import SECONDS, PlantedFleet, changed_fleet, drifting_fleet, slow_module_fleet, two_build_fleet, upgraded_fleet
 
 MIN_COVERAGE = 0.93
@@ -64,6 +66,33 @@ def test_drift_compares_computers_with_themselves(seconds):
     assert len(steps) >= (0.9 if abs(seconds) > 2 else 0.5) * fleets and numpy.mean(steps) >= (0.85 if abs(seconds) > 2 else 0.5), (len(steps), numpy.mean(steps))
     assert numpy.mean(covered) >= MIN_COVERAGE, (len(covered), numpy.mean(covered))
     assert abs(numpy.median(errors)) < 0.2
+
+
+def quiet_sample(rng, outliers=0.0):
+    """Returns 60 computers with 10 runs, which differ by 0.2 s only, and the runs after an update on some day."""
+    computer = numpy.repeat(numpy.arange(60), 10)
+    day = rng.uniform(0, 60, len(computer))
+    after = day >= rng.uniform(6, 54, 60)[computer]
+    total_ns = 1e9 * (rng.uniform(25, 35, 60)[computer] + rng.normal(0, 0.2, len(computer)) + numpy.where(rng.random(len(computer)) < outliers, 30.0, 0.0))
+    return computer, day, after, total_ns
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 3.0, 10.0])
+@pytest.mark.parametrize("outliers", [0.0, 0.03])
+def test_large_effects_are_not_taken_for_outliers(seconds, outliers):
+    """The deviation between runs of a computer says nothing about the size of an effect."""
+    rng = numpy.random.default_rng(181)
+    steps, slopes = [], []
+    for _ in range(100):
+        computer, day, after, total_ns = quiet_sample(rng, outliers)
+        sample = Sample(computer, total_ns + 1e9 * seconds * after, day)
+        steps.append(shift_of(paired_differences(sample, group_of_mask((), after, sample), sample.total_ns)))
+        sample = Sample(computer, total_ns + 1e9 * seconds * day / 60, day)
+        slopes.append(slope_estimate(sample, day / 60, sample.total_ns))
+    for estimates in (steps, slopes):
+        found = [interval(estimate) for estimate in estimates]
+        assert numpy.mean([size.low_ns <= 1e9 * seconds <= size.high_ns for size in found]) >= 0.9, found
+        assert abs(numpy.median([size.ns for size in found]) - 1e9 * seconds) < 0.02e9 + 0.005e9 * seconds
 
 
 def test_drift_finds_slopes():
