@@ -2,8 +2,10 @@
 
 import datetime
 
+import pyarrow.parquet
 import pytest
 
+import fleet_generator
 import onoff
 from fleet_simulator import FIRST, Cause, simulate
 
@@ -147,8 +149,26 @@ def test_small_fleet_of_real_recordings(tmp_path):
     samples = pathlib.Path(__file__).resolve().parents[2] / "samples"
     onoff.summaries([samples / "slow-boot.etl", samples / "linux-boot.tar.xz"], tmp_path / "out")
     fleet = onoff.fleet(tmp_path / "out")
-    assert [row.culprit for row in fleet.slowest() if row.computer == "LAPTOP-7F3"] == ["SoundShaper"]
+    assert [row.subject for row in fleet.slowest() if row.computer == "LAPTOP-7F3"] == ["SoundShaper"]
     explanations = fleet.explain()
     assert explanations.found == [] and explanations.too_small > 0 and explanations.runs == 2
     with pytest.raises(onoff.UsageError):
         onoff.fleet(tmp_path)
+
+
+def test_tables_of_earlier_versions_have_other_names(tmp_path):
+    fleet_generator.generate(tmp_path, 1, computers=12, runs=2)
+    expected = onoff.fleet(tmp_path).slowest(3)
+    assert expected[0].subject == "System" and expected[0].phase in fleet_generator.PHASES
+    old_names = {"phase": "longest_phase", "phase_ns": "longest_phase_ns", "subject": "culprit", "subject_ns": "culprit_ns"}
+    [file] = (tmp_path / "transitions").glob("*.parquet")
+    table = pyarrow.parquet.read_table(file)
+    half = len(table) // 2
+    # Some files are new, others old.
+    pyarrow.parquet.write_table(table.slice(0, half), file)
+    old = table.slice(half)
+    pyarrow.parquet.write_table(old.rename_columns([old_names.get(name, name) for name in old.column_names]), file.with_name("old.parquet"))
+    assert onoff.fleet(tmp_path).slowest(3) == expected
+    pyarrow.parquet.write_table(table.drop_columns(list(old_names)), file)
+    file.with_name("old.parquet").unlink()
+    assert [row.subject for row in onoff.fleet(tmp_path).slowest(3)] == [None] * 3
