@@ -65,6 +65,8 @@ _CHUNK_VALUES = 4_000_000
 """Maximum number of groups times computers compared at once."""
 _MAX_CACHED = 20_000_000
 """Maximum number of pairs times computers that are kept for the next round."""
+_SLOPE_STEPS = 4
+"""Number of times that outliers are limited again after a slope was estimated."""
 _NOT_TRIED: Any = object()
 
 
@@ -765,10 +767,13 @@ def slope_estimate(sample: Sample, x: Any, by_run: Any) -> Estimate:
     standard error that allows for computers with different slopes."""
     import numpy
 
-    first = _slope(sample, x, _without_outliers(sample, by_run)).ns
-    if not math.isfinite(first):
-        return Estimate(math.nan, math.inf)
-    return _slope(sample, x, _without_outliers(sample, by_run, x * first))
+    estimate = Estimate(0.0, math.inf)
+    for _ in range(_SLOPE_STEPS):
+        # Outliers are better known without the change over time.
+        estimate = _slope(sample, x, _without_outliers(sample, by_run, x * estimate.ns))
+        if not math.isfinite(estimate.ns):
+            break
+    return estimate
 
 
 def _slope(sample: Sample, x: Any, values: Any) -> Estimate:
