@@ -348,7 +348,7 @@ fn judge(evidence: &Evidence<'_>) -> Conclusion {
         let description = format!("{} was loaded, and the operating system's network started", loaded.name);
         return Conclusion::new(Verdict::Loaded, Reason::SystemStarted, system_ns, description);
     }
-    if let Some(conclusion) = direction::conclusion(evidence) {
+    if let Some(conclusion) = direction::requests_only(evidence).or_else(|| direction::conclusion(evidence)) {
         return conclusion;
     }
     if let Some(conclusion) = files::wrong_architecture(evidence, loaded.as_ref()) {

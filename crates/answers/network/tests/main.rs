@@ -6,6 +6,7 @@ mod blame;
 mod confusable;
 mod one_side;
 mod outcomes;
+mod ports;
 mod storage;
 mod support;
 mod two_places;

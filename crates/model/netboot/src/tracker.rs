@@ -75,6 +75,9 @@ impl CaptureBuilder {
         if let Some(mac) = frame.source {
             self.others_skipped += record_presence(&mut capture.stations, mac, frame.time_ns, None);
         }
+        let is_at_boot_port =
+            matches!(&frame.packet, Packet::Udp(datagram) if is_boot_port(datagram.source, datagram.destination));
+        capture.frames_beyond_boot_ports += u64::from(!is_at_boot_port);
         match frame.packet {
             Packet::Udp(datagram) => self.on_datagram(frame, &datagram),
             Packet::Tcp(segment) => {
@@ -299,6 +302,12 @@ impl FragmentedDatagram {
     fn is_complete(&self) -> bool {
         self.expected_bytes.is_some_and(|expected| self.bytes >= expected)
     }
+}
+
+/// True if a datagram is one of DHCP, or from or to the port at which TFTP servers receive requests.
+fn is_boot_port(source: SocketAddr, destination: SocketAddr) -> bool {
+    let is_request = source.port() == tftp::PORT || destination.port() == tftp::PORT;
+    is_request || dhcp4::is_dhcp(source, destination) || dhcp6::is_dhcp(source, destination)
 }
 
 fn record_presence<K: std::hash::Hash + Eq>(

@@ -15,7 +15,9 @@ pub(super) fn codes(reason: Reason, bios: Option<bool>, ip_version: u8) -> Vec<E
         (Reason::ServerNotOnLink, _) => (&["PXE-E18"], &["PXE-E11"]),
         (Reason::FragmentsLost, _) => (&["PXE-E18"], &["PXE-E35"]),
         (Reason::ServerUnreachable, _) => (&["PXE-E99"], &["PXE-E32"]),
-        (Reason::RequestUnanswered | Reason::OptionsUnanswered, _) => (&["PXE-E18"], &["PXE-E32"]),
+        (Reason::RequestUnanswered | Reason::AnsweredFromOtherAddress | Reason::OptionsUnanswered, _) => {
+            (&["PXE-E18"], &["PXE-E32"])
+        }
         (Reason::ServerSilent | Reason::BlockNumberLimit, _) => (&["PXE-E18"], &["PXE-E35"]),
         (Reason::OptionsRefused, _) => (&["PXE-E23"], &[]),
         (Reason::OptionsIgnored, _) => (&["PXE-E99"], &[]),

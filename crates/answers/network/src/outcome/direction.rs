@@ -1,13 +1,51 @@
-//! Captures that hold only one direction: what they prove, and what they cannot show.
+//! Captures that hold only one direction, or only the requests for files: what they prove, and what they cannot show.
 
 use onoff_netboot::dhcp::DhcpKind;
-use onoff_netboot::transfer::Outcome;
+use onoff_netboot::transfer::{Outcome, Transfer};
 
 use super::super::dhcp::Stack;
 use super::{Conclusion, Evidence, Reason};
 
 const CAPTURE_BOTH: &str =
     "capture both directions: at the server, at the client, or at a mirror port that copies what is received and sent";
+
+pub(super) const CAPTURE_ALL_PORTS: &str = "filter the capture by the client instead of by port (ether host and its MAC address): a transfer uses port 69 for its request only, and a new port of the server for the rest";
+/// Minimum number of requests from one port after which the client has certainly received no answer.
+const MIN_UNANSWERED_REQUESTS: u64 = 3;
+
+/// Returns what shows that the capture was filtered by port, so that it holds the requests for files and no transfer.
+pub(super) fn without_transfer_ports(evidence: &Evidence<'_>) -> Option<&'static str> {
+    let is_request_only = |transfer: &&Transfer| transfer.answer_ns.is_none() && transfer.acknowledged.is_none();
+    let is_repeated = |transfer: &&Transfer| transfer.requests >= MIN_UNANSWERED_REQUESTS;
+    if !evidence.transfers.iter().all(|transfer| is_request_only(transfer) && transfer.foreign_answers.is_none()) {
+        return None;
+    }
+    if evidence.capture.frames_beyond_boot_ports == 0 && !evidence.transfers.is_empty() {
+        return Some("the capture holds the ports of DHCP and of file requests only, and transfers use other ports");
+    }
+    let first = evidence.transfers.first()?;
+    let has_next_file = evidence.transfers.iter().any(|transfer| transfer.file != first.file);
+    (has_next_file && !evidence.transfers.iter().any(is_repeated)).then_some(
+        "a client repeats a request without an answer, and this one went on to the next file: the answers are not in the capture",
+    )
+}
+
+/// Handles captures without transfers, unless the client repeated its last request or the capture ends with the first.
+pub(super) fn requests_only(evidence: &Evidence<'_>) -> Option<Conclusion> {
+    let last = evidence.files.last().filter(|file| file.requests < MIN_UNANSWERED_REQUESTS)?;
+    if evidence.files.len() == 1 && !evidence.is_over(last.end_ns) {
+        return None;
+    }
+    let proof = without_transfer_ports(evidence)?;
+    let name = super::loads::name(last);
+    let requests = match evidence.files.len() {
+        1 => format!("the client requested {name}"),
+        requests => format!("the client sent {requests} requests for files, the last one for {name}"),
+    };
+    let stage = super::loads::stage(evidence, last);
+    let description = format!("{requests}; {proof}");
+    Some(Conclusion::unknown(Reason::TransfersNotCaptured, Some(stage), last.end_ns, description, CAPTURE_ALL_PORTS))
+}
 
 /// Returns a conclusion if the capture lacks the packets of the client or of its servers, and therefore does not show
 /// how the attempt ended.
@@ -18,7 +56,8 @@ pub(super) fn conclusion(evidence: &Evidence<'_>) -> Option<Conclusion> {
 /// Handles captures without a packet from a server, although later packets of the client prove answers.
 fn without_servers(evidence: &Evidence<'_>) -> Option<Conclusion> {
     let has_message = evidence.messages.iter().any(|message| !message.kind.is_from_client());
-    let has_packet = evidence.transfers.iter().any(|transfer| transfer.answer_ns.is_some());
+    let has_packet =
+        evidence.transfers.iter().any(|transfer| transfer.answer_ns.is_some() || transfer.foreign_answers.is_some());
     let has_segment =
         evidence.connections.iter().any(|connection| connection.accepted_ns.is_some() || connection.server_bytes > 0);
     if has_message || has_packet || has_segment {

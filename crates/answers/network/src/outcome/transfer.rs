@@ -7,7 +7,7 @@ use onoff_netboot::transfer::{Outcome, PacketKind, Transfer};
 
 use super::super::report::FileTransfer;
 use super::loads::{capture_ends, name, stage};
-use super::{Conclusion, Evidence, Reason, time};
+use super::{Conclusion, Evidence, Reason, direction, time};
 
 /// Number of blocks whose numbers fit into 16 bits.
 const NUMBERED_BLOCKS: u64 = 65_536;
@@ -327,6 +327,34 @@ fn aborted(file: &FileTransfer, name: &str, fail: impl Fn(Reason, String, &str) 
     conclusion
 }
 
+fn requests(file: &FileTransfer) -> String {
+    if file.requests == 1 { "1 request".to_owned() } else { format!("{} requests", file.requests) }
+}
+
+/// Handles requests that a server with several addresses answered from another one than the client requested.
+fn answered_from_other_address(
+    evidence: &Evidence<'_>,
+    file: &FileTransfer,
+    transfer: &Transfer,
+    fail: impl Fn(Reason, String, &str) -> Conclusion,
+) -> Option<Conclusion> {
+    let foreign = transfer.foreign_answers.filter(|_| has_stopped(evidence, file, transfer))?;
+    let (server, other) = (transfer.server.ip(), foreign.address);
+    let answers = if foreign.packets == 1 { "answer" } else { "answers" };
+    let description = format!(
+        "the client sent {} for {} to {server}, and {} {answers} came from {other}: the client did not accept them, because a TFTP server may change its port, but not its address (RFC 1350)",
+        requests(file),
+        name(file),
+        foreign.packets,
+    );
+    let advice = format!(
+        "have the TFTP server answer from the address that the client requests: have it listen on {server} only (tftpd-hpa --address, dnsmasq --listen-address with --bind-interfaces), name {other} as the boot server (next-server, option 66), or look for address translation in between"
+    );
+    let conclusion = fail(Reason::AnsweredFromOtherAddress, description, &advice);
+    // Without a repetition, the client may have given up for another reason.
+    Some(if file.requests > 1 { conclusion } else { conclusion.likely() })
+}
+
 /// Handles transfers where the server sent no packet.
 fn unanswered(
     evidence: &Evidence<'_>,
@@ -336,12 +364,21 @@ fn unanswered(
 ) -> Conclusion {
     let name = name(file);
     let server = transfer.server.ip();
+    if let Some(conclusion) = answered_from_other_address(evidence, file, transfer, &fail) {
+        return conclusion;
+    }
     if !has_stopped(evidence, file, transfer) {
         return capture_ends(evidence, stage(evidence, file), file.end_ns, &format!("the client requested {name}"));
     }
-    let requests = if file.requests == 1 { "1 request".to_owned() } else { format!("{} requests", file.requests) };
-    let description =
-        format!("{server} did not answer {requests} for {name} in {}", time(evidence.remaining_ns(file.request_ns)));
+    let requests = requests(file);
+    let waited = time(evidence.remaining_ns(file.request_ns));
+    if let Some(proof) = direction::without_transfer_ports(evidence) {
+        let description = format!(
+            "the client sent {requests} for {name} in {waited}, so no answer reached it; {proof}, so whether {server} answered is not known"
+        );
+        return fail(Reason::RequestUnanswered, description, direction::CAPTURE_ALL_PORTS).likely();
+    }
+    let description = format!("{server} did not answer {requests} for {name} in {waited}");
     fail(
         Reason::RequestUnanswered,
         description,

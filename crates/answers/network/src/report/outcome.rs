@@ -118,6 +118,8 @@ pub enum Reason {
     NoRequest,
     /// The capture holds only one direction, which does not show the end.
     OneDirection,
+    /// The capture holds the requests for files, but not the ports of their transfers.
+    TransfersNotCaptured,
     /// No server answered the DHCP requests.
     NoDhcpAnswer,
     /// The server refused the address (DHCPNAK).
@@ -136,6 +138,8 @@ pub enum Reason {
     ServerUnreachable,
     /// The server did not respond to the file request.
     RequestUnanswered,
+    /// The server answered the file request from another address, which the client did not accept.
+    AnsweredFromOtherAddress,
     /// The client did not respond to the server's option acknowledgment.
     OptionsUnanswered,
     /// The client refused the granted options.
@@ -206,6 +210,7 @@ impl Reason {
             Self::CaptureBegins => "capture_begins",
             Self::NoRequest => "no_request",
             Self::OneDirection => "one_direction",
+            Self::TransfersNotCaptured => "transfers_not_captured",
             Self::NoDhcpAnswer => "no_dhcp_answer",
             Self::DhcpRefused => "dhcp_refused",
             Self::AddressInUse => "address_in_use",
@@ -215,6 +220,7 @@ impl Reason {
             Self::ServerNotOnLink => "server_not_on_link",
             Self::ServerUnreachable => "server_unreachable",
             Self::RequestUnanswered => "request_unanswered",
+            Self::AnsweredFromOtherAddress => "answered_from_other_address",
             Self::OptionsUnanswered => "options_unanswered",
             Self::OptionsRefused => "options_refused",
             Self::OptionsIgnored => "options_ignored",

@@ -5,7 +5,7 @@ mod missed_requests;
 mod table;
 mod tracker;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 
@@ -38,6 +38,8 @@ pub struct Transfer {
     pub request_ns: i64,
     /// Number of requests, including retransmissions.
     pub requests: u64,
+    /// Answers from another address than the requested one, which the client did not accept.
+    pub foreign_answers: Option<ForeignAnswers>,
     /// Requested options.
     pub requested: Options,
     /// Granted options; `None` if the server answered without any.
@@ -107,6 +109,13 @@ pub struct Transfer {
     pub wraps: u32,
     /// The block number that followed 65,535, once reached: 0, or 1 with some servers.
     pub number_after_wrap: Option<u16>,
+}
+
+/// Answers from another address than the requested one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignAnswers {
+    pub address: IpAddr,
+    pub packets: u64,
 }
 
 /// Turnaround times of the receiver for one window size.

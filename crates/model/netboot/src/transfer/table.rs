@@ -46,7 +46,7 @@ impl TransferTable {
         if datagram.destination.port() == PORT {
             return self.on_request(frame, datagram, losses);
         }
-        let Some((client, sender)) = self.owner(datagram) else {
+        let Some((client, sender)) = self.owner(datagram).or_else(|| self.foreign_owner(frame, datagram)) else {
             // With a full table, this may be a transfer whose request was seen and skipped.
             if !self.is_full() && self.missed_requests.is_missed_transfer(frame, datagram) {
                 losses.add(&losses::TRANSFERS_WITHOUT_BEGIN, 1);
@@ -125,6 +125,20 @@ impl TransferTable {
         has_transfer(source, destination).then_some((source, Sender::Client))
     }
 
+    /// Returns the client of the transfer that a datagram from or to another address than the requested one belongs to, if
+    /// the client accepts the answers of that address.
+    fn foreign_owner(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) -> Option<(SocketAddr, Sender)> {
+        let (source, destination) = (datagram.source, datagram.destination);
+        let ends = [(destination, source, Sender::Server), (source, destination, Sender::Client)];
+        for (client, other, sender) in ends {
+            let Some(tracker) = self.open.get_mut(&client) else { continue };
+            let message = Message::parse(datagram.payload, datagram.payload_bytes).ok()?;
+            let arrival = arrival(frame, datagram, sender == Sender::Client);
+            return tracker.accepts_foreign(&arrival, other, &message).then_some((client, sender));
+        }
+        None
+    }
+
     fn on_request(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>, losses: &mut Losses) -> Option<SocketAddr> {
         let client = datagram.source;
         let (request, write) = match Message::parse(datagram.payload, datagram.payload_bytes) {
@@ -133,11 +147,14 @@ impl TransferTable {
             // A server may also keep its port for the whole transfer.
             Ok(message) => {
                 let tracker = self.open.get_mut(&client)?;
-                if tracker.server != datagram.destination {
+                let arrival = arrival(frame, datagram, true);
+                if tracker.server != datagram.destination
+                    && !tracker.accepts_foreign(&arrival, datagram.destination, &message)
+                {
                     return None;
                 }
                 if tracker.accepts(Sender::Client, PORT, &message) {
-                    tracker.on_message(&arrival(frame, datagram, true), message);
+                    tracker.on_message(&arrival, message);
                 }
                 return Some(client);
             }

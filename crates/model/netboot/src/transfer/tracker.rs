@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use super::duplicated_run::DuplicatedRunFinder;
-use super::{ErrorPacket, Outcome, PacketKind, TIMEOUT_NS, Timeout, Transfer, TransferCounts, WindowTurnaround};
+use super::{
+    ErrorPacket, ForeignAnswers, Outcome, PacketKind, TIMEOUT_NS, Timeout, Transfer, TransferCounts, WindowTurnaround,
+};
 use crate::address::MacAddress;
 use crate::block_numbers::BlockNumbers;
 use crate::histogram::DurationHistogram;
@@ -47,6 +49,16 @@ enum PreviousPacket {
     Acknowledgment,
 }
 
+/// Packets to the client from an address that it did not request. Most clients drop them: RFC 1350 lets a server change
+/// its port, not its address.
+#[derive(Clone, Debug)]
+struct ForeignAnswer {
+    server: SocketAddr,
+    packets: u64,
+    /// The first packet, which belongs to the transfer if the client accepts it.
+    first: (Arrival, Message),
+}
+
 /// A transfer in progress.
 #[derive(Clone, Debug)]
 pub(super) struct TransferTracker {
@@ -56,6 +68,8 @@ pub(super) struct TransferTracker {
     /// Ports from which the server answered. A request that is retransmitted because its response was lost or late is
     /// answered from another port (RFC 1350, section 4); the client accepts one of them.
     answer_ports: Vec<u16>,
+    /// Answers from another address than the one that was requested.
+    foreign: Option<ForeignAnswer>,
     /// True once the client has accepted a response: packets from other ports are then not part of the transfer.
     is_accepted: bool,
     write: bool,
@@ -130,6 +144,7 @@ impl TransferTracker {
             client_mac,
             server,
             answer_ports: Vec::new(),
+            foreign: None,
             is_accepted: false,
             write,
             file: request.file,
@@ -397,6 +412,37 @@ impl TransferTracker {
         self.server.ip() == address.ip() && (is_known || !self.is_accepted)
     }
 
+    /// Processes a packet between the client and an address that it did not request. Returns true if the client accepts
+    /// the answers of that address, so that the packet belongs to the transfer.
+    pub(super) fn accepts_foreign(&mut self, arrival: &Arrival, other: SocketAddr, message: &Message) -> bool {
+        if self.is_accepted || self.answer_ns.is_some() || self.write || other.ip() == self.server.ip() {
+            return false;
+        }
+        if arrival.from_client {
+            let accepted = self
+                .foreign
+                .take_if(|answer| answer.server == other && matches!(message, Message::Acknowledgment { .. }));
+            let Some(answer) = accepted else { return false };
+            self.server = other;
+            let (arrival, message) = answer.first;
+            self.on_message(&arrival, message);
+            self.is_accepted = true;
+            return true;
+        }
+        let is_first_answer = matches!(
+            message,
+            Message::OptionAcknowledgment(_) | Message::Data { block: 1, .. } | Message::Error { .. }
+        );
+        match &mut self.foreign {
+            Some(answer) => answer.packets += u64::from(answer.server.ip() == other.ip()),
+            None if is_first_answer => {
+                self.foreign = Some(ForeignAnswer { server: other, packets: 1, first: (*arrival, message.clone()) });
+            }
+            None => {}
+        }
+        false
+    }
+
     /// True if a packet from or to this server port belongs to the transfer. Of several responses to one request, the
     /// client accepts one and refuses the others.
     pub(super) fn accepts(&mut self, sender: Sender, port: u16, message: &Message) -> bool {
@@ -467,6 +513,9 @@ impl TransferTracker {
             file: self.file,
             request_ns: self.request_ns,
             requests: self.requests,
+            foreign_answers: self
+                .foreign
+                .map(|answer| ForeignAnswers { address: answer.server.ip(), packets: answer.packets }),
             requested: self.requested,
             granted: self.granted,
             answer_ns: self.answer_ns,

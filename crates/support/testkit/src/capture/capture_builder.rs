@@ -78,6 +78,8 @@ pub struct CaptureBuilder {
     now_ns: u64,
     client_port: u16,
     server_port: u16,
+    /// Address that the TFTP server answers from.
+    answer_address: Ipv4Addr,
     identification: u16,
     /// Number of times each frame is captured, 3 µs apart.
     copies: usize,
@@ -96,6 +98,7 @@ impl Default for CaptureBuilder {
             now_ns: CAPTURE_START_NS,
             client_port: 2000,
             server_port: 40_000,
+            answer_address: SERVER,
             identification: 0,
             copies: 1,
             missed_every: 0,
@@ -250,9 +253,17 @@ impl CaptureBuilder {
     }
 
     fn tftp(&mut self, from_client: bool, port: u16, payload: &[u8]) {
-        let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, self.client_port).into(), (SERVER, port).into());
+        let address = if port == 69 { SERVER } else { self.answer_address };
+        let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, self.client_port).into(), (address, port).into());
         let packet = if from_client { udp(client, server, payload) } else { udp(server, client, payload) };
         self.packet(from_client, packet);
+    }
+
+    /// Sets the address that the TFTP server answers from.
+    #[must_use]
+    pub fn answer_address(mut self, address: Ipv4Addr) -> Self {
+        self.answer_address = address;
+        self
     }
 
     /// Adds a read request from a new client port; `options` are names and values.
@@ -414,6 +425,21 @@ impl CaptureBuilder {
         let mut writer = Container::Pcapng.writer(Link::Ethernet.number(), 262_144);
         let frames = super::read_frames(&self.writer.bytes);
         for (time_ns, frame) in frames.iter().filter(|(_, frame)| (frame[6..12] == CLIENT_MAC) == from_client) {
+            writer.write_frame(*time_ns, frame);
+        }
+        Self { writer, ..self }
+    }
+
+    /// Keeps only the UDP datagrams over IPv4 from or to these ports, like a filter of the capture.
+    #[must_use]
+    pub fn only_ports(self, ports: &[u16]) -> Self {
+        let mut writer = Container::Pcapng.writer(Link::Ethernet.number(), 262_144);
+        let port = |frame: &[u8], at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
+        let is_kept = |frame: &[u8]| {
+            let is_udp = frame.get(12..14) == Some(&[8, 0]) && frame.get(23) == Some(&17);
+            is_udp && [34, 36].iter().any(|&at| port(frame, at).is_some_and(|port| ports.contains(&port)))
+        };
+        for (time_ns, frame) in super::read_frames(&self.writer.bytes).iter().filter(|(_, frame)| is_kept(frame)) {
             writer.write_frame(*time_ns, frame);
         }
         Self { writer, ..self }
