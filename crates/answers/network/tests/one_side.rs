@@ -40,6 +40,8 @@ fn packets_of_the_server_only() {
     let transfer = || lease().request("boot.efi", &[]).blocks(1..40, b"").data(40, b"end").acknowledge(40);
     let one = boot(ended(transfer()).one_direction(false));
     assert_outcome(&one, Verdict::Unknown, Reason::OneDirection, &["only the packets of servers", "40 blocks"]);
+    let method = |attempt: &onoff_network::report::BootAttempt| attempt.method.name(attempt.ip_version);
+    assert!(one.attempts.iter().all(|attempt| !method(attempt).ends_with('v')), "{:?}", one.attempts);
     let refused = CaptureBuilder::default().dhcp(DhcpMessageType::Discover, &DhcpFields::default());
     let refused = refused.dhcp(DhcpMessageType::Nak, &DhcpFields::default());
     let refused = boot(ended(refused).one_direction(false));

@@ -24,12 +24,13 @@ fn long_transfer(blocks: u64) -> CaptureBuilder {
 #[test]
 fn block_number_limit_is_one_rule() {
     let size = "32 MiB = 65,536 blocks of 512";
+    let larger = "blksize 1468 allows 91.8 MiB";
     let repeat = |capture: CaptureBuilder, block: u64| {
         (0..4).fold(capture, |capture, _| capture.wait_ms(4_000).acknowledge(block))
     };
     for last in [65_533, 65_534, 65_535, 65_536, 65_537] {
         let stopped = boot(ended(repeat(long_transfer(last), last)));
-        assert_outcome(&stopped, Verdict::Failed, Reason::BlockNumberLimit, &[size]);
+        assert_outcome(&stopped, Verdict::Failed, Reason::BlockNumberLimit, &[size, larger]);
     }
     // The server continues with block 1, the client waits for block 0.
     let disagreement = long_transfer(65_535).data(1, &[7; 512]).wait_ms(3_000).acknowledge(65_535);
@@ -43,6 +44,14 @@ fn block_number_limit_is_one_rule() {
         let stopped = boot(ended(repeat(long_transfer(last), last)));
         assert_outcome(&stopped, Verdict::Failed, Reason::ServerSilent, &["repeated 4 times in 16.0 s"]);
     }
+    // Blocks that fill a frame cannot be larger.
+    let full = [("blksize", "1468")];
+    let full = (1..=65_535).fold(lease().request("boot.wim", &full).oack(&full).acknowledge(0), |capture, block| {
+        capture.data(block, &[7; 1_468]).acknowledge(block)
+    });
+    let full = boot(ended(repeat(full, 65_535)));
+    assert_outcome(&full, Verdict::Failed, Reason::BlockNumberLimit, &["91.8 MiB = 65,536 blocks of 1468", "HTTP"]);
+    assert!(!full.outcome.advice.contains("larger blocks"), "{}", full.outcome.advice);
     // The file ends there.
     let complete = boot(ended(long_transfer(65_535).data(65_536, b"end").acknowledge(65_536)));
     assert_outcome(&complete, Verdict::Loaded, Reason::FilesLoaded, &[]);
@@ -205,6 +214,13 @@ fn unanswered_router_solicitations_are_named() {
     let with_router = CaptureBuilder::default().router_message(true).router_message(false);
     let with_router = boot(ended(solicits(with_router)));
     assert!(!with_router.outcome.description.contains("router"), "{}", with_router.outcome.description);
+    let single = boot(ended(solicits(CaptureBuilder::default().router_message(true))));
+    assert_outcome(
+        &single,
+        Verdict::Failed,
+        Reason::NoDhcpAnswer,
+        &["no router answered 1 router solicitation either"],
+    );
     let no_solicitation = boot(ended(solicits(CaptureBuilder::default())));
     assert!(!no_solicitation.outcome.description.contains("router"));
 }

@@ -74,7 +74,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Conclusion {
     let requests = if best.attempts == 1 { "1 request".to_owned() } else { format!("{} requests", best.attempts) };
     let router = match unanswered_solicitations(evidence) {
         Some(solicitations) if best.ip_version == 6 => {
-            format!("; no router answered {solicitations} router solicitations either")
+            format!("; no router answered {} either", router_solicitations(solicitations))
         }
         _ => String::new(),
     };
@@ -96,6 +96,10 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Conclusion {
 
 /// A switch port that learns forwards after 30 s; without an answer for longer than this, it is not the cause, ns.
 const MAX_SWITCH_DELAY_NS: i64 = 50_000_000_000;
+
+fn router_solicitations(count: usize) -> String {
+    if count == 1 { "1 router solicitation".to_owned() } else { format!("{count} router solicitations") }
+}
 
 /// Returns the number of the client's router solicitations, if the capture has no router advertisement.
 fn unanswered_solicitations(evidence: &Evidence<'_>) -> Option<usize> {
@@ -286,7 +290,8 @@ fn without_request(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusi
     }
     if let (6, Some(solicitations)) = (exchange.ip_version, unanswered_solicitations(evidence)) {
         let description = format!(
-            "the client has an IPv6 address, but no router answered its {solicitations} router solicitations: without an advertisement it has no prefix and no route to the server"
+            "the client has an IPv6 address, but no router answered {}: without an advertisement it has no prefix and no route to the server",
+            router_solicitations(solicitations)
         );
         let advice = "have a router of the client's network send router advertisements (radvd, dnsmasq --enable-ra, or the RA setting of the switch)";
         let (reason, stage) = (Reason::NoRouterAdvertisement, StageKind::Dhcp);

@@ -30,8 +30,15 @@ pub(super) fn failed(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Tr
     let has_stopped = has_stopped(evidence, file, transfer);
     let is_ended = has_stopped || matches!(file.outcome, Outcome::Refused | Outcome::Aborted);
     if is_ended && let Some(description) = block_number_limit(file, transfer) {
-        let advice = "use larger blocks (blksize 1468 allows 91.8 MiB; 1448 over IPv6), or a server and a client that let the block number wrap";
-        return fail(Reason::BlockNumberLimit, format!("{name} {description}"), advice);
+        let wrap = "use a server and a client that let the block number wrap, or load the file over HTTP";
+        let limit = file.unfragmented_limit;
+        let advice = if file.block_size < limit {
+            let size = mebibytes(NUMBERED_BLOCKS * u64::from(limit));
+            format!("use larger blocks (blksize {limit} allows {size} MiB); for larger files {wrap}")
+        } else {
+            wrap.to_owned()
+        };
+        return fail(Reason::BlockNumberLimit, format!("{name} {description}"), &advice);
     }
     if file.outcome == Outcome::Unfinished
         && let Some(report) = undelivered(evidence, transfer)

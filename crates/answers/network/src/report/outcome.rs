@@ -64,16 +64,16 @@ pub enum AttemptMethod {
 }
 
 impl AttemptMethod {
-    /// Returns the display name for an IP version, such as `PXEv4`.
+    /// Returns the display name for an IP version, such as `PXEv4`; without one, such as `PXE`.
     #[must_use]
     pub fn name(self, ip_version: Option<u8>) -> String {
-        let version = ip_version.map_or_else(String::new, |version| version.to_string());
-        match self {
-            Self::Pxe => format!("PXEv{version}"),
-            Self::Http => format!("HTTPv{version}"),
-            Self::BootProgram => format!("boot program over IPv{version}"),
-            Self::Unknown => format!("network boot over IPv{version}"),
-        }
+        let (name, before_version) = match self {
+            Self::Pxe => ("PXE", "v"),
+            Self::Http => ("HTTP", "v"),
+            Self::BootProgram => ("boot program", " over IPv"),
+            Self::Unknown => ("network boot", " over IPv"),
+        };
+        ip_version.map_or_else(|| name.to_owned(), |version| format!("{name}{before_version}{version}"))
     }
 }
 
