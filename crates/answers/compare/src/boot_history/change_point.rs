@@ -1,11 +1,14 @@
-//! Finds change points in a sequence of values by their ranks, so that one outlier moves only one rank.
+//! Finds change points in a sequence of values.
 //!
-//! Every segment of the sequence with at least [`MIN_SEGMENT_LEN`] values (or none) on each side is compared with the
-//! other values by its rank sum (Pettitt, A Non-Parametric Approach to the Change-Point Problem, 1979, for one change;
-//! inner segments, for a change and its reversal, as in Olshen et al., Circular binary segmentation, 2004). The most
-//! significant segment is tested against [`PERMUTATIONS`] random permutations of the same values. The segments between
-//! changes are then searched in the same way. The position of a change is the split with the least spread on both sides.
+//! The sequence is first split in two so that the values are nearest to the median of their side. Values far from the
+//! median of the whole sequence are limited, so that outliers do not decide. If no split is significant, every inner
+//! segment with at least [`MIN_SEGMENT_LEN`] values is compared with the other values by its rank sum: a change and its
+//! reversal (as in Olshen et al., Circular binary segmentation, 2004). Both are tested against [`PERMUTATIONS`] random
+//! permutations of the same values. The segments between changes are then searched in the same way. The position of a
+//! change is the split with the least spread on both sides, where no value counts more than the change itself.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 /// Minimum number of values on either side of a change. Of two values, one outlier would be half.
@@ -37,26 +40,28 @@ pub struct ChangePoint {
 #[must_use]
 pub fn find_changes(values: &[i64], tries: usize) -> Vec<ChangePoint> {
     let skipped = values.len().saturating_sub(MAX_VALUES);
-    let limit = MAX_CHANCE / tries.max(1) as f64;
+    // Each segment is searched in two ways, and the parts of a segment share its chance of a false change.
+    let whole_limit = MAX_CHANCE / tries.max(1) as f64 / 2.0;
+    let part_limit = whole_limit / 2.0;
     let mut changes: Vec<ChangePoint> = Vec::new();
-    let mut segments = vec![(skipped, values.len())];
-    while let Some((segment_start, segment_end)) = segments.pop() {
-        let Some((segment, p_value)) = values.get(segment_start..segment_end).and_then(most_significant_segment) else {
-            continue;
-        };
-        if p_value <= limit {
-            let (start, end) = (segment_start + segment.start, segment_start + segment.end);
-            let positions =
-                [start, end].into_iter().filter(|&position| position > segment_start && position < segment_end);
-            changes.extend(positions.map(|at| ChangePoint {
-                start: segment_start,
-                position: at,
-                end: segment_end,
-                p_value,
-            }));
-            let parts = [(segment_start, start), (start, end), (end, segment_end)];
-            segments.extend(parts.into_iter().filter(|(start, end)| start < end));
-        }
+    let mut segments = vec![(skipped, values.len(), whole_limit)];
+    while let Some((segment_start, segment_end, limit)) = segments.pop() {
+        let Some(segment) = values.get(segment_start..segment_end) else { continue };
+        let found = most_significant_split(segment, limit)
+            .map(|(split, p_value)| (split..segment.len(), p_value))
+            .or_else(|| most_significant_segment(segment, limit));
+        let Some((part, p_value)) = found else { continue };
+        let (start, end) = (segment_start + part.start, segment_start + part.end);
+        let positions = [start, end].into_iter().filter(|&position| position > segment_start && position < segment_end);
+        changes.extend(positions.map(|position| ChangePoint {
+            start: segment_start,
+            position,
+            end: segment_end,
+            p_value,
+        }));
+        let parts = [(segment_start, start), (start, end), (end, segment_end)];
+        segments
+            .extend(parts.into_iter().filter(|(start, end)| start < end).map(|(start, end)| (start, end, part_limit)));
     }
     changes.sort_by_key(|change| change.position);
     // Changes found later subdivide segments. Therefore move each change to the split between its neighbors that leaves
@@ -65,8 +70,9 @@ pub fn find_changes(values: &[i64], tries: usize) -> Vec<ChangePoint> {
     for index in 0..positions.len() {
         let start = index.checked_sub(1).and_then(|previous| positions.get(previous)).copied().unwrap_or(skipped);
         let end = positions.get(index + 1).copied().unwrap_or(values.len());
-        let split = values.get(start..end).and_then(least_spread_split);
-        if let (Some(position), Some(change), Some(split)) = (positions.get_mut(index), changes.get_mut(index), split) {
+        if let (Some(position), Some(change)) = (positions.get_mut(index), changes.get_mut(index))
+            && let Some(split) = values.get(start..end).and_then(|part| least_spread_split(part, *position - start))
+        {
             *position = start + split;
             change.position = *position;
         }
@@ -79,43 +85,148 @@ pub fn find_changes(values: &[i64], tries: usize) -> Vec<ChangePoint> {
 }
 
 /// Returns the segment that differs most from the other values, and the share of permutations with an equally
-/// significant segment.
-fn most_significant_segment(values: &[i64]) -> Option<(Range<usize>, f64)> {
+/// significant segment; `None` if that share is above `limit`.
+fn most_significant_segment(values: &[i64], limit: f64) -> Option<(Range<usize>, f64)> {
     let mut ranks = doubled_ranks(values);
     let mut sums = Vec::with_capacity(ranks.len() + 1);
     let (segment, score) = most_significant_of_ranks(&ranks, &mut sums)?;
-    let mut random = SEED;
+    let p_value = permutation_share(&mut ranks, limit, |permuted| {
+        most_significant_of_ranks(permuted, &mut sums)
+            .is_some_and(|(_, permuted_score)| permuted_score >= score * (1.0 - 1e-12))
+    })?;
+    Some((segment, p_value))
+}
+
+/// Returns the share of random permutations of `values` that are as significant; `None` if it is above `limit`.
+fn permutation_share(values: &mut [i64], limit: f64, mut is_significant: impl FnMut(&[i64]) -> bool) -> Option<f64> {
+    let max_count = (limit * (PERMUTATIONS + 1) as f64) as usize;
+    let mut random = Shuffle::default();
     let mut significant_count = 1_usize;
     for _ in 0..PERMUTATIONS {
-        // Fisher-Yates shuffle.
-        for last_index in (1..ranks.len()).rev() {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let random_index = ((random >> 33) as usize) % (last_index + 1);
-            ranks.swap(last_index, random_index);
-        }
-        if most_significant_of_ranks(&ranks, &mut sums)
-            .is_some_and(|(_, permuted_score)| permuted_score >= score * (1.0 - 1e-12))
-        {
-            significant_count += 1;
+        random.shuffle(values);
+        significant_count += usize::from(is_significant(values));
+        if significant_count > max_count {
+            return None;
         }
     }
-    Some((segment, significant_count as f64 / (PERMUTATIONS + 1) as f64))
+    Some(significant_count as f64 / (PERMUTATIONS + 1) as f64)
+}
+
+/// Returns the split with the least spread on both sides, and the share of permutations with an equally small spread;
+/// `None` if that share is above `limit`.
+fn most_significant_split(values: &[i64], limit: f64) -> Option<(usize, f64)> {
+    /// Values are limited to this multiple of the median deviation from the median.
+    const MAX_DEVIATIONS: i64 = 6;
+    let center = median(values)?;
+    let deviations: Vec<i64> = values.iter().map(|value| saturating_distance(*value, center)).collect();
+    let mut limited = values.to_vec();
+    // If most values are equal, the others are no outliers.
+    if let Some(deviation) = median(&deviations).filter(|deviation| *deviation > 0) {
+        let max = deviation.saturating_mul(MAX_DEVIATIONS);
+        for value in &mut limited {
+            *value = (*value).clamp(center.saturating_sub(max), center.saturating_add(max));
+        }
+    }
+    let (split, spread) = tightest_split(&limited)?;
+    if spread >= *spreads_of_prefixes(&limited).last()? {
+        return None;
+    }
+    let p_value = permutation_share(&mut limited, limit, |permuted| {
+        tightest_split(permuted).is_some_and(|(_, permuted_spread)| permuted_spread <= spread)
+    })?;
+    Some((split, p_value))
+}
+
+/// Returns the split with the smallest sum of distances of the values from the median of their side, and that sum.
+fn tightest_split(values: &[i64]) -> Option<(usize, i128)> {
+    let before = spreads_of_prefixes(values);
+    let reversed: Vec<i64> = values.iter().rev().copied().collect();
+    let after = spreads_of_prefixes(&reversed);
+    (MIN_SEGMENT_LEN..values.len().saturating_sub(MIN_SEGMENT_LEN - 1))
+        .filter_map(|split| Some((split, before.get(split)?.saturating_add(*after.get(values.len() - split)?))))
+        .min_by_key(|(_, spread)| *spread)
+}
+
+/// Returns the spread of the first n values for every n, from 0: the sum of their distances from their median.
+fn spreads_of_prefixes(values: &[i64]) -> Vec<i128> {
+    let mut spreads = Vec::with_capacity(values.len() + 1);
+    spreads.push(0);
+    // The values below the median and those from it on, with their sums.
+    let (mut below, mut above) = (BinaryHeap::new(), BinaryHeap::new());
+    let (mut sum_below, mut sum_above) = (0_i128, 0_i128);
+    for &value in values {
+        if below.peek().is_some_and(|highest| value < *highest) {
+            below.push(value);
+            sum_below += i128::from(value);
+        } else {
+            above.push(Reverse(value));
+            sum_above += i128::from(value);
+        }
+        while below.len() > above.len()
+            && let Some(value) = below.pop()
+        {
+            above.push(Reverse(value));
+            sum_below -= i128::from(value);
+            sum_above += i128::from(value);
+        }
+        while above.len() > below.len() + 1
+            && let Some(Reverse(value)) = above.pop()
+        {
+            below.push(value);
+            sum_above -= i128::from(value);
+            sum_below += i128::from(value);
+        }
+        let middle = above.peek().map_or(0, |Reverse(value)| i128::from(*value));
+        spreads.push(sum_above - middle * above.len() as i128 + middle * below.len() as i128 - sum_below);
+    }
+    spreads
 }
 
 /// Returns the position that splits `values` with the least spread on both sides: the sum of the distances of the values
-/// from the median of their side. Ranks find a change, but not its position: they do not see how far values are apart.
-fn least_spread_split(values: &[i64]) -> Option<usize> {
+/// from the median of their side. A distance counts at most as much as the change at `found`, so that an outlier near
+/// the change belongs to either side alike.
+fn least_spread_split(values: &[i64], found: usize) -> Option<usize> {
+    let (before, after) = values.split_at_checked(found)?;
+    let change = saturating_distance(median(before)?, median(after)?);
     let spread = |side: &[i64]| -> i128 {
-        let mut sorted = side.to_vec();
-        sorted.sort_unstable();
-        let median = sorted.get(sorted.len() / 2).copied().map_or(0, i128::from);
-        sorted.iter().map(|&value| (i128::from(value) - median).abs()).sum()
+        let middle = median(side).unwrap_or(0);
+        side.iter().map(|&value| i128::from(saturating_distance(value, middle).min(change))).sum()
     };
     let positions = MIN_SEGMENT_LEN..values.len().saturating_sub(MIN_SEGMENT_LEN - 1);
     positions
         .filter_map(|position| Some((values.split_at_checked(position)?, position)))
         .min_by_key(|((before, after), _)| spread(before).saturating_add(spread(after)))
         .map(|(_, position)| position)
+}
+
+fn median(values: &[i64]) -> Option<i64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
+fn saturating_distance(value: i64, other: i64) -> i64 {
+    i64::try_from(value.abs_diff(other)).unwrap_or(i64::MAX)
+}
+
+/// A reproducible random order.
+struct Shuffle(u64);
+
+impl Default for Shuffle {
+    fn default() -> Self {
+        Self(SEED)
+    }
+}
+
+impl Shuffle {
+    /// Fisher-Yates shuffle.
+    fn shuffle(&mut self, values: &mut [i64]) {
+        for last_index in (1..values.len()).rev() {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let random_index = ((self.0 >> 33) as usize) % (last_index + 1);
+            values.swap(last_index, random_index);
+        }
+    }
 }
 
 /// Returns twice the rank of each value; ties get their midrank.
@@ -208,6 +319,60 @@ mod tests {
             }
         }
         assert!(missed <= 2, "{missed}");
+    }
+
+    /// Returns values with normal noise of `deviation`, as a sum of twelve uniform numbers.
+    fn noisy(count: usize, deviation: i64, random: &mut u64) -> Vec<i64> {
+        let mut uniform = || {
+            *random ^= *random << 13;
+            *random ^= *random >> 7;
+            *random ^= *random << 17;
+            (*random % 10_001) as i64 - 5_000
+        };
+        (0..count).map(|_| 20_000 + (0..12).map(|_| uniform()).sum::<i64>() * deviation / 10_000).collect()
+    }
+
+    /// Boots of 60 computers, which became slower by ten times the noise once; every other one has a single slow boot.
+    #[test]
+    fn finds_position_in_histories_of_normal_noise() {
+        let mut random = SEED | 1;
+        let mut right = 0;
+        let mut wrong = Vec::new();
+        for number in 0..60_usize {
+            let count = 16 + number * 7 % 25;
+            let position = 5 + number * 11 % (count - 9);
+            let mut values = noisy(count, 100, &mut random);
+            for value in &mut values[position..] {
+                *value += 1_000;
+            }
+            if number % 2 == 1 {
+                let outlier = (position + 3 + number % (count - 6)) % count;
+                values[outlier] += 15_000;
+            }
+            let positions: Vec<usize> = find_changes(&values, 5).iter().map(|change| change.position).collect();
+            if positions == [position] {
+                right += 1;
+            } else {
+                wrong.push((count, position, positions));
+            }
+        }
+        assert!(right >= 57, "{right} of 60 are right, not {wrong:?}");
+    }
+
+    /// Boots of 60 computers that did not change; every other one has a single slow boot.
+    #[test]
+    fn names_no_change_in_histories_of_normal_noise() {
+        let mut random = SEED | 1;
+        let with_change = (0..60_usize).filter(|number| {
+            let mut values = noisy(16 + number * 7 % 25, 100, &mut random);
+            if number % 2 == 1 {
+                let outlier = number * 13 % values.len();
+                values[outlier] += 15_000;
+            }
+            !find_changes(&values, 5).is_empty()
+        });
+        let count = with_change.count();
+        assert!(count <= 3, "{count} of 60");
     }
 
     #[test]
