@@ -33,6 +33,8 @@ pub struct ObservedOrder<'s, 't> {
     starts: &'s UnitStarts<'t>,
     /// Ends with indices of units that do work, ordered by time.
     work_ends: Vec<(i64, usize)>,
+    /// The same of units whose start and end have the same time, in logs with whole seconds.
+    brief_ends: Vec<(i64, usize)>,
     /// The same of devices.
     device_ends: Vec<(i64, usize)>,
     /// Starts of units that do work, ordered by time.
@@ -59,14 +61,21 @@ impl<'s, 't> ObservedOrder<'s, 't> {
         };
         let work_ends = ends(&does_work);
         let device_ends = ends(&is_device);
+        let resolution_ns = starts.log_resolution_ns();
+        let is_brief = |row: &ServiceTransition| row.end_ns == Some(row.start_ns) && does_work(starts.name(row));
+        let mut brief_ends: Vec<(i64, usize)> = rows()
+            .filter(|(_, row)| resolution_ns > 0 && is_brief(row))
+            .map(|(index, row)| (row.start_ns, index))
+            .collect();
+        brief_ends.sort_unstable();
         let mut work_starts_ns: Vec<i64> =
             rows().filter(|(_, row)| does_work(starts.name(row))).map(|(_, row)| row.start_ns).collect();
         work_starts_ns.sort_unstable();
-        let resolution_ns = starts.log_resolution_ns();
         let error_ns = starts.rows().iter().map(|row| starts.error_ns(row)).max().unwrap_or_default();
         Self {
             starts,
             work_ends,
+            brief_ends,
             device_ends,
             work_starts_ns,
             window_ns: NOTABLE_GAP_NS.saturating_add(resolution_ns),
@@ -192,9 +201,18 @@ impl<'s, 't> ObservedOrder<'s, 't> {
 
     /// Returns the last unit that finished by `time_ns`: its end and index.
     fn last_finished(&self, time_ns: i64, visited: &HashSet<usize>) -> Option<(i64, usize)> {
-        let count = self.work_ends.partition_point(|&(end, _)| end <= time_ns);
-        let finished = self.work_ends.get(..count).unwrap_or_default();
-        finished.iter().rev().find(|(_, index)| !visited.contains(index)).copied()
+        let last = |ends: &[(i64, usize)], until_ns: i64| {
+            let count = ends.partition_point(|&(end, _)| end <= until_ns);
+            let finished = ends.get(..count).unwrap_or_default();
+            finished.iter().rev().find(|(_, index)| !visited.contains(index)).copied()
+        };
+        let brief = last(&self.brief_ends, time_ns.saturating_sub(1));
+        // Of two that finished in one second, the longer one counts.
+        match (last(&self.work_ends, time_ns), brief) {
+            (Some(work), Some(brief)) if brief.0 > work.0 => Some(brief),
+            (None, brief) => brief,
+            (work, _) => work,
+        }
     }
 }
 
@@ -300,6 +318,25 @@ mod tests {
         // It appeared early; something else was starting.
         let units = [("first.service", 100, 6_600), ("dev-sda1.device", 150, 700), ("data.mount", 6_640, 6_700)];
         assert_eq!(names(&walk(&units, 6_701)), ["data.mount", "first.service"]);
+    }
+
+    #[test]
+    fn brief_unit_before_a_gap_is_named() {
+        let units = [
+            ("a.service", 1_000, 2_000),
+            ("brief.service", 5_000, 5_000),
+            ("later.service", 20_000, 22_000),
+            ("beside.service", 20_000, 20_000),
+        ];
+        let found = walk_log(&units, 22_000, 1_000 * MS);
+        assert_eq!(found[1], ("brief.service".to_owned(), 15_000), "{found:?}");
+        // In a log with exact times, such a unit did nothing.
+        let found = walk_log(&units, 22_000, 0);
+        assert_eq!(found[1], ("a.service".to_owned(), 18_000), "{found:?}");
+        // A longer one that finished in the same second is more likely.
+        let units = [units[0], ("longer.service", 3_000, 5_000), units[1], units[2]];
+        let found = walk_log(&units, 22_000, 1_000 * MS);
+        assert_eq!(found[1], ("longer.service".to_owned(), 15_000), "{found:?}");
     }
 
     #[test]
