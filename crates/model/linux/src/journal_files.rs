@@ -20,6 +20,8 @@ counters! {
         "Unreadable journal files were skipped: damaged beyond use, or of a newer format.";
     TEXTS_SKIPPED = "journal_texts_skipped", Notice, [],
         "Text journals were skipped because the recording has a journal with more precise times.";
+    TEXTS_OF_OTHER_TIMES = "journal_texts_of_other_times", Warning, [],
+        "Text journals were skipped because the recording has a journal with more precise times, although that journal ends before they start or starts after they end: open them alone.";
     TEXTS_CONTAINED = "journal_texts_contained", Notice, [],
         "Text logs whose lines are also in another text log, such as kern.log beside syslog, were skipped.";
 }
@@ -43,6 +45,8 @@ pub(crate) enum Journal<'f> {
 pub(crate) struct Journals<'f> {
     journals: Vec<Journal<'f>>,
     texts_skipped: u64,
+    /// Names of skipped texts from another time than the journals with more precise times.
+    texts_of_other_times: Vec<&'f str>,
     texts_contained: u64,
     unreadable: u64,
     first_unreadable: Option<String>,
@@ -81,6 +85,7 @@ impl<'f> Journals<'f> {
         if !files.is_empty() {
             opened.journals.insert(0, Journal::Binary(files, names));
         }
+        opened.texts_of_other_times = texts_of_other_times(parts);
         // Drop the less precise journals. Lines of text have no boot ids, so their boots would be counted in addition
         // to the same boots of a journal with fields. The file of a syslog daemon has the times at which the daemon
         // read the messages, so it is a less precise duplicate.
@@ -180,12 +185,51 @@ impl<'f> Journals<'f> {
     /// Adds the counts of skipped files.
     pub(crate) fn count_losses(&self, losses: &mut Losses) {
         losses.add(&TEXTS_SKIPPED, self.texts_skipped);
+        losses.add(&TEXTS_OF_OTHER_TIMES, self.texts_of_other_times.len() as u64);
+        if let Some(name) = self.texts_of_other_times.first() {
+            losses.set_first_place(&TEXTS_OF_OTHER_TIMES, || (*name).to_owned());
+        }
         losses.add(&TEXTS_CONTAINED, self.texts_contained);
         losses.add(&UNREADABLE_FILES, self.unreadable);
         if let Some(error) = &self.first_unreadable {
             losses.set_first_place(&UNREADABLE_FILES, || error.clone());
         }
     }
+}
+
+/// Returns the names of the text journals from another time than the exports of journals; empty if the recording has
+/// another journal, whose time is not known before it is read.
+fn texts_of_other_times<'f>(parts: &[Part<'f>]) -> Vec<&'f str> {
+    let exports = parts.iter().filter(|part| matches!(part.kind, PartKind::JournalExport | PartKind::JournalJson));
+    let ranges: Vec<(i64, i64)> = exports.filter_map(|part| realtime_range_us(part.bytes)).collect();
+    if ranges.is_empty() || parts.iter().any(|part| matches!(part.kind, PartKind::Journal | PartKind::JournalVerbose)) {
+        return Vec::new();
+    }
+    let is_of_other_time = |part: &&Part<'f>| {
+        part.kind == PartKind::JournalText
+            && TextRange::new(part.bytes)
+                .is_some_and(|text| !ranges.iter().any(|&(first_us, last_us)| text.overlaps(first_us, last_us)))
+    };
+    parts.iter().filter(is_of_other_time).map(|part| part.name).collect()
+}
+
+/// Returns the times of the first and the last entry of an export or JSON file, µs since 1970.
+fn realtime_range_us(bytes: &[u8]) -> Option<(i64, i64)> {
+    const FIELD: &[u8] = b"__REALTIME_TIMESTAMP";
+    /// Maximum size of an entry in which the time is searched for, bytes.
+    const MAX_ENTRY_SIZE: usize = 1 << 20;
+    let time = |at: usize| {
+        let rest = bytes.get(at + FIELD.len()..)?;
+        let digits = rest.iter().skip_while(|byte| b"\"=: ".contains(byte)).take_while(|byte| byte.is_ascii_digit());
+        digits
+            .take(18)
+            .fold(None, |number: Option<i64>, digit| Some(number.unwrap_or(0) * 10 + i64::from(digit - b'0')))
+    };
+    let head = bytes.get(..MAX_ENTRY_SIZE).unwrap_or(bytes);
+    let first = head.windows(FIELD.len()).position(|window| window == FIELD)?;
+    let tail_start = bytes.len().saturating_sub(MAX_ENTRY_SIZE);
+    let last = bytes.get(tail_start..)?.windows(FIELD.len()).rposition(|window| window == FIELD)?;
+    Some((time(first)?, time(tail_start + last)?))
 }
 
 impl<'f> Journal<'f> {
@@ -285,6 +329,32 @@ mod tests {
         let binary = read(PartKind::Journal, &bytes);
         assert_eq!(binary.len(), 1);
         assert_eq!(binary, read(PartKind::JournalExport, export.as_bytes()));
+    }
+
+    #[test]
+    fn skipped_text_of_another_time_is_a_loss() {
+        // 2023-11-14 22:13:20 and 23:13:20 UTC.
+        let export = "__REALTIME_TIMESTAMP=1700000000000000\n_BOOT_ID=a\n\n__REALTIME_TIMESTAMP=1700003600000000\n_BOOT_ID=a\n\n";
+        let json = "{\"__REALTIME_TIMESTAMP\":\"1700000000000000\",\"_BOOT_ID\":\"a\"}\n";
+        let losses = |journal: (PartKind, &'static str), text: &'static str| {
+            let parts = [(journal, "journal"), ((PartKind::JournalText, text), "old.log")]
+                .map(|((kind, text), name)| Part { kind, name, bytes: text.as_bytes() });
+            let mut losses = Losses::new();
+            Journals::from_parts(&parts).unwrap().count_losses(&mut losses);
+            losses.iter().map(|loss| (loss.counter, loss.first.clone().unwrap_or_default())).collect::<Vec<_>>()
+        };
+        let of_other_time = ("journal_texts_of_other_times", "old.log".to_owned());
+        for journal in [(PartKind::JournalExport, export), (PartKind::JournalJson, json)] {
+            for text in ["Nov 11 09:04:00 host cron[1]: x\n", "2022-11-14T22:13:20+0000 host cron[1]: x\n"] {
+                assert!(losses(journal, text).contains(&of_other_time), "{text}");
+            }
+            // The same boot, by the clock of another time zone, and in a year that is not written.
+            for text in ["Nov 15 12:13:20 host cron[1]: x\n", "2023-11-14T22:13:25+0000 host cron[1]: x\n"] {
+                assert_eq!(losses(journal, text), [("journal_texts_skipped", String::new())], "{text}");
+            }
+        }
+        // A text without times that can be compared.
+        assert_eq!(losses((PartKind::JournalExport, export), "hello\n"), [("journal_texts_skipped", String::new())]);
     }
 
     #[test]

@@ -15,11 +15,12 @@
 use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
+use onoff_trace::CivilTime;
 
 use super::journal::{Entry, JOURNAL_STARTED, JOURNAL_STOPPED, JournalFaults, STARTUP_FINISHED};
 use super::kernel_log_line::nanoseconds;
 use super::startup_times::StartupTimes;
-use super::text_stamp::{Stamp, StampedLine, stamped_line};
+use super::text_stamp::{self, Stamp, StampedLine, stamped_line};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line<'a> {
@@ -127,9 +128,21 @@ struct KernelStart {
     from_kernel_us: Option<i64>,
     from_startup_us: Option<i64>,
     first_line_us: Option<i64>,
+    /// Time from the kernel's start to that of the service manager.
+    kernel_us: Option<i64>,
+    /// True if systemd noticed during startup that the wall clock was set.
+    clock_was_set: bool,
 }
 
 impl KernelStart {
+    /// Returns the kernel's start by the clock before it was set during startup; `None` unless the clock was set forward
+    /// by so much that earlier lines are from before the kernel's start.
+    fn before_clock_was_set_us(self) -> Option<i64> {
+        let (start_us, first_line_us) = (self.best_us()?, self.first_line_us?);
+        (self.clock_was_set && first_line_us < start_us)
+            .then(|| first_line_us.saturating_sub(self.kernel_us.unwrap_or(0)))
+    }
+
     fn best_us(self) -> Option<i64> {
         self.from_kernel_us.or(self.from_startup_us).or(self.first_line_us)
     }
@@ -297,6 +310,13 @@ impl Line<'_> {
                 || is_early_update())
     }
 
+    /// True if systemd notices that the wall clock was set.
+    fn is_clock_change(&self) -> bool {
+        matches!(self.identifier, "systemd" | "init.scope")
+            && self.pid == Some(1)
+            && matches!(self.message, "Time has been changed" | "Clock change detected. Flushing caches.")
+    }
+
     /// Returns the id that the message has in a journal with fields, if it shows that logging starts, or ends because
     /// the computer is turned off; otherwise 0.
     fn logging_step(&self) -> u128 {
@@ -373,6 +393,24 @@ impl TextRange {
         Some(Self { first_us, last_us, absolute, host, begins_with_boot })
     }
 
+    /// True if the text may have entries from `first_us` to `last_us`, µs since 1970. Times are local, and may lack the year.
+    pub(super) fn overlaps(&self, first_us: i64, last_us: i64) -> bool {
+        /// The largest difference of time zones from UTC, and a leap day.
+        const TOLERANCE_US: i64 = (24 + 14) * 3_600_000_000;
+        let is_within = |shift_us: i64| {
+            let shifted = |us: i64| us.saturating_add(shift_us);
+            shifted(self.first_us) <= last_us.saturating_add(TOLERANCE_US)
+                && shifted(self.last_us) >= first_us.saturating_sub(TOLERANCE_US)
+        };
+        let year = |us: i64| CivilTime::from_unix_ns(us.saturating_mul(1_000)).year;
+        if self.absolute || year(self.first_us) != text_stamp::PLACEHOLDER_YEAR {
+            return is_within(0);
+        }
+        let start_us = |year: i64| text_stamp::days(year, 1, 1).unwrap_or(0).saturating_mul(text_stamp::US_PER_DAY);
+        let shift_us = |year: i64| start_us(year).saturating_sub(start_us(text_stamp::PLACEHOLDER_YEAR));
+        [year(first_us), year(last_us)].into_iter().any(|year| is_within(shift_us(year)))
+    }
+
     /// Returns whether this text continues the boot in which `earlier` ends.
     pub(super) fn continues(&self, earlier: &Self) -> bool {
         let gap_us = self.first_us.saturating_sub(earlier.last_us);
@@ -389,6 +427,7 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
     let starts = kernel_starts(bytes, file, &survey);
     let mut tracker = BootTracker::new(file, &survey);
     let mut approximate: HashSet<u128> = HashSet::new();
+    let mut set_clocks: HashSet<u128> = HashSet::new();
     for raw in lines(bytes) {
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
@@ -409,8 +448,13 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
             }
             Stamp::Wall { us, absolute, seconds } => {
                 let start = starts.get(&boot).copied().unwrap_or_default();
+                if line.is_clock_change() {
+                    set_clocks.insert(boot);
+                }
+                let start_us =
+                    start.before_clock_was_set_us().filter(|_| !set_clocks.contains(&boot)).or_else(|| start.best_us());
                 // A time before the kernel's start comes from a clock that was set later.
-                entry.monotonic_us = start.best_us().and_then(|start| us.checked_sub(start)).map(|us| us.max(0));
+                entry.monotonic_us = start_us.and_then(|start_us| us.checked_sub(start_us)).map(|us| us.max(0));
                 entry.realtime_us = absolute.then_some(us);
                 entry.by_wall_clock = true;
                 faults.whole_seconds |= seconds;
@@ -452,11 +496,12 @@ fn kernel_starts(bytes: &[u8], file: usize, survey: &TextSurvey) -> HashMap<u128
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
         let boot = tracker.boot_of_line(&kind);
-        let LineKind::Entry(Line { stamp: Stamp::Wall { us, .. }, identifier, pid, message, .. }) = kind else {
-            continue;
-        };
+        let LineKind::Entry(line) = kind else { continue };
+        let is_clock_change = line.is_clock_change();
+        let Line { stamp: Stamp::Wall { us, .. }, identifier, pid, message, .. } = line else { continue };
         let start = starts.entry(boot).or_default();
         start.first_line_us.get_or_insert(us);
+        start.clock_was_set |= is_clock_change && start.from_startup_us.is_none();
         if identifier == "kernel" {
             let (stamp, _) = kernel_text(message);
             if let Some(start_us) = stamp.and_then(|stamp| us.checked_sub(stamp)) {
@@ -468,6 +513,7 @@ fn kernel_starts(bytes: &[u8], file: usize, survey: &TextSurvey) -> HashMap<u128
             && let Some(times) = StartupTimes::read(message)
         {
             start.from_startup_us = us.checked_sub(times.since_kernel_ns() / 1000);
+            start.kernel_us = Some(times.kernel_ns / 1000);
         }
     }
     starts
@@ -497,6 +543,29 @@ mod tests {
     }
 
     const FIRST_BOOT: u128 = 1 << 64 | 1;
+
+    /// Returns the times of three lines and of the end of the startup, in seconds since the kernel's start.
+    fn times_around(clock_change: &str, later_minute: u32) -> Vec<i64> {
+        let text = format!(
+            "Nov 22 09:04:00 host systemd-journald[100]: Journal started\n\
+             Nov 22 09:04:10 host systemd[1]: Starting a.service...\n\
+             {clock_change}\
+             Nov 22 09:{later_minute:02}:20 host systemd[1]: Started a.service.\n\
+             Nov 22 09:{later_minute:02}:22 host systemd[1]: Startup finished in 3s (kernel) + 22s (userspace) = 25s.\n"
+        );
+        let systemd = |row: &Row| row.3 == "systemd" && row.5 != "Time has been changed";
+        read(&text).0.iter().filter(|row| systemd(row)).filter_map(|row| row.1).map(|us| us / 1_000_000).collect()
+    }
+
+    #[test]
+    fn clock_set_during_startup_does_not_move_earlier_lines() {
+        let change = "Nov 22 09:07:15 host systemd[1]: Time has been changed\n";
+        assert_eq!(times_around(change, 7), [13, 23, 25]);
+        // The clock was set by less than the messages show.
+        assert_eq!(times_around("Nov 22 09:04:15 host systemd[1]: Time has been changed\n", 4), [13, 23, 25]);
+        // Nobody set the clock: the startup's length contradicts the times, and the last lines count.
+        assert_eq!(times_around("", 7), [0, 23, 25]);
+    }
 
     #[test]
     fn reads_every_line_format() {

@@ -195,6 +195,9 @@ fn is_kernel_log(text: &str) -> bool {
     first_host.is_none() || !messages.iter().take(10).all(|message| host(message) == first_host)
 }
 
+/// Marks in front of lines that people quote in mails, comments and lists.
+const QUOTE_MARKS: [char; 6] = ['>', '`', '#', '*', '|', ' '];
+
 /// Returns advice for unsupported Linux text files: what they look like and what to use instead. Empty for all other
 /// files.
 pub fn advice(bytes: &[u8]) -> &'static str {
@@ -208,17 +211,23 @@ pub fn advice(bytes: &[u8]) -> &'static str {
         Some((_, message)) => message.to_owned(),
         None => line.to_owned(),
     };
+    let is_startup = |line: &str| line.trim_start_matches(QUOTE_MARKS).starts_with("Startup finished in ");
     if blame::recognizes(&text) {
         ". This is 'systemd-analyze blame', which has durations but no start times. Add 'systemctl show \"*\" > units.txt'."
-    } else if any_line(&|line| line.starts_with("Startup finished in ") && !line.contains("(kernel)")) {
+    } else if any_line(&|line| is_startup(line) && !line.contains("(kernel)")) {
         ". This is 'systemd-analyze time' of a container, which has no kernel. Open the container's journal: 'journalctl -b -o export'."
-    } else if any_line(&|line| line.starts_with("Startup finished in ")) {
+    } else if any_line(&is_startup) {
         ". It has the output of 'systemd-analyze time' among other text. Copy only the outputs of 'systemd-analyze', or use 'journalctl -b -o export'."
     } else if any_line(&|line| line.starts_with("Bootup is not yet finished")) {
         ". systemd had not finished the startup. Run 'systemctl list-jobs' to see what it waits for, and open the output of 'journalctl -b -o short-monotonic'."
     } else if any_first_line(&|line| line.starts_with("[  +")) {
         ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Use 'dmesg'."
-    } else if any_line(&|line| without_priority(line).starts_with("Linux version ")) {
+    } else if any_line(&|line| {
+        let message = without_priority(line);
+        ["Linux version ", "PM: suspend entry (", "PM: Syncing filesystems"]
+            .iter()
+            .any(|start| message.starts_with(start))
+    }) {
         ". These are kernel messages without times. Use 'dmesg', or start the kernel with 'printk.time=1' to have times on the serial console."
     } else if serial_console::shows_firmware(&text) {
         ". This is the console of firmware or a loader, which ends before the kernel starts and shows no failure. Record until the kernel runs; 'onoff firmware' reads the times of EDK II and coreboot."
@@ -275,6 +284,9 @@ mod tests {
             (" * Starting OpenBSD Secure Shell server sshd   [ OK ]\n", "status lines of the console"),
             ("U-Boot SPL 2024.01 (Jan 08 2024 - 15:37:48 +0000)\nTrying to boot from MMC1\n", "console of firmware"),
             ("$ x\nStartup finished in 296ms (userspace)\n", "of a container"),
+            ("PM: suspend entry (deep)\nFilesystems sync: 0.088 seconds\n", "Use 'dmesg'"),
+            ("` systemd-analyze`\n`Startup finished in 1s (kernel) + 2s (userspace) = 3s\n", "among other text"),
+            ("# Startup finished in 1s (kernel) + 2s (userspace) = 3s\n#\n# Text\n", "among other text"),
             ("---\nStartup finished in 1s (kernel) + 2s (userspace) = 3s\nOutcome: passed\n", "among other text"),
             ("Bootup is not yet finished (FinishTimestampMonotonic=0).\nPlease try again later.\n", "list-jobs"),
         ] {

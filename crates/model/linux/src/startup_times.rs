@@ -130,6 +130,10 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     // `graphical.target reached after 17.2s in userspace.`
     let reached = text.lines().find_map(|line| {
         let (unit, delay) = blame::unquoted(line).split_once(" reached after ")?;
+        // A copy may have lost the end of a line.
+        if unit.contains(' ') {
+            return None;
+        }
         let delay = delay.trim_end_matches(['`', ' ', '.']).strip_suffix(" in userspace")?;
         let after_ns = duration_ns(delay)?;
         Some((unit, after_ns))
@@ -163,6 +167,8 @@ pub(super) fn add_unless_known(time_ns: i64, name: &str, value: Option<i64>, eve
 
 #[cfg(test)]
 mod tests {
+    use onoff_trace::TableSet;
+
     use super::*;
 
     #[test]
@@ -194,6 +200,22 @@ mod tests {
         ] {
             assert_eq!(StartupTimes::read(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn shortened_copy_names_no_target() {
+        let target = |text: &str| {
+            let mut assembly = Assembly::new(TableSet::all());
+            read(&Part { kind: PartKind::StartupTimes, name: "times", bytes: text.as_bytes() }, &mut assembly);
+            assembly.default_target
+        };
+        let sentence = "Startup finished in 2.5s (kernel) + 17.5s (userspace) = 20s";
+        assert_eq!(target(&format!("{sentence} reached after 17s in userspace\n")), "");
+        assert_eq!(
+            target(&format!("{sentence}\nmulti-user.target reached after 17s in userspace\n")),
+            "multi-user.target"
+        );
+        assert_eq!(target(&format!("{sentence}\n")), "");
     }
 
     proptest::proptest! {

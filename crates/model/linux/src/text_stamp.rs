@@ -8,7 +8,7 @@ use onoff_trace::CivilTime;
 use super::kernel_log_line::nanoseconds;
 
 const US_PER_S: i64 = 1_000_000;
-const US_PER_DAY: i64 = 86_400 * US_PER_S;
+pub(super) const US_PER_DAY: i64 = 86_400 * US_PER_S;
 
 /// Timestamp of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ pub(super) fn utc_us(date: &str) -> Option<i64> {
 }
 
 /// A leap year, so that February 29 is valid.
-const PLACEHOLDER_YEAR: i64 = 2000;
+pub(super) const PLACEHOLDER_YEAR: i64 = 2000;
 
 /// Beginnings of the names of the months, in the languages of the C library. Names of two months never share a
 /// beginning in this list.
@@ -197,7 +197,7 @@ fn date_days(text: &str) -> Option<i64> {
     days(parts.next()??, parts.next()??, parts.next()??)
 }
 
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+pub(super) fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let midnight = CivilTime {
         year,
         month: u8::try_from(month).ok()?,
