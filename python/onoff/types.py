@@ -727,34 +727,37 @@ that they did not run; unknown: The capture starts too late, ends too early, or 
 
 Reason2 = Literal[
     "file_refused", "tls_failed", "system_started", "files_loaded", "capture_ends", "capture_begins", "no_request",
-    "one_direction", "no_dhcp_answer", "dhcp_refused", "address_in_use", "no_boot_file", "no_router_advertisement",
-    "boot_server_silent", "server_not_on_link", "server_unreachable", "request_unanswered", "options_unanswered",
-    "options_refused", "options_ignored", "server_silent", "client_silent", "client_unreachable", "fragments_lost",
-    "block_number_limit", "file_too_large", "client_aborted", "wrong_architecture", "http_error", "http_unanswered",
-    "connection_reset", "name_not_resolved", "storage_refused", "storage_unanswered", "back_to_firmware", "loop"
+    "one_direction", "transfers_not_captured", "no_dhcp_answer", "dhcp_refused", "address_in_use", "no_boot_file",
+    "no_router_advertisement", "boot_server_silent", "server_not_on_link", "server_unreachable", "request_unanswered",
+    "answered_from_other_address", "options_unanswered", "options_refused", "options_ignored", "server_silent",
+    "client_silent", "client_unreachable", "fragments_lost", "block_number_limit", "file_too_large", "client_aborted",
+    "wrong_architecture", "http_error", "http_unanswered", "connection_reset", "name_not_resolved", "storage_refused",
+    "storage_unanswered", "back_to_firmware", "loop"
 ]
 """The reason of an outcome. system_started: The operating system's own network started; files_loaded: The last file
 was received completely, and nothing contradicts a success; capture_ends: The capture ends before the boot was
 finished; capture_begins: The boot had started before the capture; no_request: The client has an address, but no
 file request was captured; one_direction: The capture holds only one direction, which does not show the end;
+transfers_not_captured: The capture holds the requests for files, but not the ports of their transfers;
 no_dhcp_answer: No server answered the DHCP requests; dhcp_refused: The server refused the address (DHCPNAK);
 address_in_use: The client found the address in use (DHCPDECLINE); no_boot_file: No answer names a usable boot
 file; no_router_advertisement: No router advertised itself, so the client has an IPv6 address without a prefix and
 a route; boot_server_silent: The boot server did not respond on port 4011; server_not_on_link: The server's
 address was not resolved on the link (ARP); server_unreachable: A router or host reported the server as
-unreachable (ICMP); request_unanswered: The server did not respond to the file request; options_unanswered: The
-client did not respond to the server's option acknowledgment; options_refused: The client refused the granted
-options; options_ignored: The server does not support options: it answered a size request with the file;
-server_silent: The server stopped sending in the middle of a file; client_silent: The client stopped responding in
-the middle of a file; client_unreachable: The client's port was closed in the middle of a file (ICMP);
-fragments_lost: Fragments of the blocks do not arrive; block_number_limit: The transfer stopped where the 16-bit
-block number ends; file_too_large: The file is too large for the client; client_aborted: The client aborted the
-transfer; wrong_architecture: The boot program is for another architecture or firmware; http_error: The HTTP
-server responded with an error; http_unanswered: The HTTP server does not accept connections or does not respond;
-connection_reset: An end reset the TCP connection; name_not_resolved: The server name could not be resolved (DNS);
-storage_refused: The storage server (iSCSI, NBD, NFS, SMB) refused the started program; storage_unanswered: The
-storage server did not respond to the started program; back_to_firmware: The boot program returned to the
-firmware, or the computer was reset; loop: The same boot program was loaded repeatedly
+unreachable (ICMP); request_unanswered: The server did not respond to the file request;
+answered_from_other_address: The server answered the file request from another address, which the client did not
+accept; options_unanswered: The client did not respond to the server's option acknowledgment; options_refused: The
+client refused the granted options; options_ignored: The server does not support options: it answered a size
+request with the file; server_silent: The server stopped sending in the middle of a file; client_silent: The
+client stopped responding in the middle of a file; client_unreachable: The client's port was closed in the middle
+of a file (ICMP); fragments_lost: Fragments of the blocks do not arrive; block_number_limit: The transfer stopped
+where the 16-bit block number ends; file_too_large: The file is too large for the client; client_aborted: The
+client aborted the transfer; wrong_architecture: The boot program is for another architecture or firmware;
+http_error: The HTTP server responded with an error; http_unanswered: The HTTP server does not accept connections
+or does not respond; connection_reset: An end reset the TCP connection; name_not_resolved: The server name could
+not be resolved (DNS); storage_refused: The storage server (iSCSI, NBD, NFS, SMB) refused the started program;
+storage_unanswered: The storage server did not respond to the started program; back_to_firmware: The boot program
+returned to the firmware, or the computer was reset; loop: The same boot program was loaded repeatedly
 """
 
 StageKind = Literal[

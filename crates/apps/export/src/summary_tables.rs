@@ -334,7 +334,7 @@ mod tests {
         let rows = read_table(&out, "recordings");
         let digests = texts(&rows, "recording");
         assert_eq!(texts(&rows, "path")[0], inputs.join("1.etl").display().to_string());
-        assert_eq!(numbers(&rows, "schema"), [Some(3), Some(3), Some(3), Some(0)]);
+        assert_eq!(numbers(&rows, "schema"), [Some(4), Some(4), Some(4), Some(0)]);
         assert!(texts(&rows, "error")[2].contains("unknown format"), "{:?}", texts(&rows, "error"));
         assert!(digests[0].len() == 64 && digests[3].starts_with("path:"), "{digests:?}");
         let bytes = fs::metadata(samples.join("slow-boot.etl")).unwrap().len();

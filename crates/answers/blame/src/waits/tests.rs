@@ -530,7 +530,7 @@ fn histories_end_at_a_time() {
     readies(&mut trace, &[(30, 0, 44, 64, false)]);
     let waits = Waits::new(&trace);
     let runs = |until_ms: i64| {
-        let histories = waits.histories(until_ms * MS);
+        let histories = waits.histories(until_ms.saturating_mul(MS));
         let of_thread = |tid: u32| {
             let steps = histories.iter().filter(|history| history.tid == tid).flat_map(|history| &history.steps);
             let runs = steps.filter_map(|step| match *step {
