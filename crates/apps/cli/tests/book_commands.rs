@@ -40,7 +40,7 @@ const BEFORE: [&str; 3] = ["old", "before", "good"];
 const AFTER: [&str; 2] = ["new", "after"];
 
 /// Commands whose files have the names of samples, but other content.
-const OTHER_CONTENT: [&str; 7] = [
+const OTHER_CONTENT: [&str; 9] = [
     // The sample was traced for analysis, so it has no verdict.
     "onoff gate boot.etl",
     "onoff gate boot.pcap",
@@ -48,6 +48,9 @@ const OTHER_CONTENT: [&str; 7] = [
     "onoff image new/ --compare old/",
     "onoff netboot boot.etl",
     "onoff files trace.etl",
+    // The sample has no activities, and a profile comes from the reader.
+    "onoff events boot.etl --activity",
+    "onoff wpaexporter -i boot.etl -profile cpu.wpaProfile",
     "onoff what-if sleep.etl --transition suspend:2",
 ];
 
