@@ -115,6 +115,7 @@ bench: ## compare with cat and public readers (BENCH_SIZE=1GiB)
 	$(TARGET_DIR)/readers/bin/python crates/support/bench/compare.py $(if $(BENCH_SIZE),--size $(BENCH_SIZE))
 	$(TARGET_DIR)/readers/bin/python crates/support/bench/captures.py
 	$(TARGET_DIR)/readers/bin/python crates/support/bench/traces.py
+	$(TARGET_DIR)/readers/bin/python crates/support/bench/large_linux.py $(if $(BENCH_SIZE),--size $(BENCH_SIZE))
 
 fuzz-seeds:
 	@tools/setup rust

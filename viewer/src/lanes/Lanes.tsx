@@ -336,7 +336,7 @@ export function Lanes() {
 
   return (
     <section class="lanes" aria-label="Lanes">
-      <div class="axis" aria-hidden="true">
+      <div class="axis">
         <div class="corner">
           {tracks.length} tracks
           {page.value.recordings.length > 1 && page.value.comparison && (
@@ -350,7 +350,7 @@ export function Lanes() {
             </button>
           )}
         </div>
-        <div class="ticks">
+        <div class="ticks" aria-hidden="true">
           {labels.map((label) => (
             <span style={{ left: `${label.left}%` }}>{label.text}</span>
           ))}

@@ -260,7 +260,7 @@ mod tests {
             ("a.etl -profile p -range 1x 2s", "not a time"),
             ("a.etl -profile p -delimiter ab", "one character"),
             ("a.etl -profile p -prefix ../x", "slash"),
-            ("a.etl -profile p -colour", "unknown option -colour"),
+            ("a.etl -profile p -tint", "unknown option -tint"),
         ] {
             let message = line(text).unwrap_err();
             assert!(message.contains(part), "{text}: {message}");
