@@ -122,7 +122,7 @@ pub struct DocumentHeader<'r> {
     pub schema: u32,
     /// Kind of document, e.g. `boot`.
     pub document: &'static str,
-    /// Recordings the report is based on, without those of a saved baseline.
+    /// Recordings the report is based on, without the recordings of a saved baseline.
     pub recordings: &'r [Provenance],
 }
 

@@ -7,6 +7,8 @@
 //! events of a kind is cached.
 
 use onoff_trace::{DerivedValues, DescribedEvent, EventContext, EventOrigin, Field, FieldValue};
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
 use super::escape::write_compact;
 
@@ -207,14 +209,9 @@ fn derived(derived: &DerivedValues<'_>, line: &mut Vec<u8>) {
 
 /// Writes a GUID in lower case with hyphens.
 fn guid(id: u128, line: &mut Vec<u8>) {
+    let mut text = [0; Hyphenated::LENGTH];
     line.push(b'"');
-    for index in 0..32 {
-        if matches!(index, 8 | 12 | 16 | 20) {
-            line.push(b'-');
-        }
-        let digit = (id >> (4 * (31 - index))) as usize & 15;
-        line.push(b"0123456789abcdef"[digit]);
-    }
+    line.extend_from_slice(Uuid::from_u128(id).hyphenated().encode_lower(&mut text).as_bytes());
     line.push(b'"');
 }
 
