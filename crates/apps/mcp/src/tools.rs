@@ -93,6 +93,14 @@ const fn tool(name: &'static str, description: &'static str, parameters: &'stati
 
 const FILE: Parameter =
     Parameter::positional("file", "The recording: a path from the tool 'recordings'", ParameterKind::Path);
+const BASELINE: Parameter = Parameter {
+    required: true,
+    ..Parameter::option("baseline", "Recordings before the change: files or folders", ParameterKind::Paths)
+};
+const CANDIDATE: Parameter = Parameter {
+    required: true,
+    ..Parameter::option("candidate", "Recordings after the change: files or folders", ParameterKind::Paths)
+};
 const FORMAT: Parameter = Parameter::option(
     "format",
     "text (the default) is short; json has every value under stable names",
@@ -270,14 +278,8 @@ pub const TOOLS: &[Tool] = &[
         "gate",
         "Check recordings against limits relative to a baseline: pass, regression, or no verdict, with the reason.",
         &[
-            Parameter {
-                required: true,
-                ..Parameter::option("baseline", "Recordings before the change: files or folders", ParameterKind::Paths)
-            },
-            Parameter {
-                required: true,
-                ..Parameter::option("candidate", "Recordings after the change: files or folders", ParameterKind::Paths)
-            },
+            BASELINE,
+            CANDIDATE,
             Parameter::option("limit", "Limits of differences, such as \"total 5%\"", ParameterKind::Texts),
             Parameter::option("max", "Limits of every run, such as \"netboot.total 30s\"", ParameterKind::Texts),
             FORMAT,
@@ -286,17 +288,7 @@ pub const TOOLS: &[Tool] = &[
     tool(
         "compare",
         "Compare recordings of two configurations: what got slower or faster, and whether it is more than noise.",
-        &[
-            Parameter {
-                required: true,
-                ..Parameter::option("baseline", "Recordings before the change: files or folders", ParameterKind::Paths)
-            },
-            Parameter {
-                required: true,
-                ..Parameter::option("candidate", "Recordings after the change: files or folders", ParameterKind::Paths)
-            },
-            FORMAT,
-        ],
+        &[BASELINE, CANDIDATE, FORMAT],
     ),
     tool(
         "summary",
