@@ -29,7 +29,7 @@ NAMES = {
     "TransitionsOfWindowsSuspend": ("SuspendReport", "The sleeps of a recording of Windows."),
     "TransitionOfLinuxBoot": (
         "LinuxBootReport",
-        "Where the time of a boot of Linux went. Times are ns of the monotonic clock, from the kernel's start; those of firmware and loader are negative.",
+        "Where the time of a boot of Linux went. Times are ns of the monotonic clock, from the kernel's start; times of firmware and loader are negative.",
     ),
     "TransitionOfLinuxShutdown": ("LinuxShutdownReport", "Where the time of a shutdown of Linux went."),
     "TransitionOfLinuxSuspend": ("LinuxSleep", "A sleep of Linux: both halves, and the time asleep between."),

@@ -71,7 +71,7 @@ def connect(folder: str) -> Any:
 
 
 def _renamed(database: Any, source: str) -> str:
-    """Returns the columns of ``transitions`` to select, with those of earlier versions under their present names."""
+    """Returns the columns of ``transitions`` to select, with columns of earlier versions under their present names."""
     columns = [row[0] for row in database.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
     old = [column for column in columns if column in _OLD_NAMES]
     selected = [column for column in columns if column not in old and column not in _OLD_NAMES.values()]

@@ -73,7 +73,7 @@ def test_several_recordings_and_interval_macros(trace):
     counted = onoff.sql(
         "SELECT recording, count(*) FROM processes GROUP BY 1 ORDER BY 2", trace, SAMPLES / "linux-boot.tar.xz"
     ).fetchall()
-    # The hashes are those of sha256sum.
+    # The hashes are the output of sha256sum.
     hashes = [hashlib.sha256((SAMPLES / name).read_bytes()).hexdigest() for name in ("slow-boot.etl", "linux-boot.tar.xz")]
     assert counted == [(hashes[0], len(trace.processes)), (hashes[1], 39)]
     [(inside,)] = onoff.sql(

@@ -64,7 +64,7 @@ def test_book_examples_are_well_typed(book, tool, tmp_path):
 
 
 def classes():
-    return [cls for cls in vars(onoff.types).values() if inspect.isclass(cls) and issubclass(cls, Record) and cls.__module__ == "onoff.types"]
+    return [cls for cls in vars(onoff.types).values() if inspect.isclass(cls) and issubclass(cls, Record) and cls.__module__ == "onoff.types.results"]
 
 
 def test_no_declared_name_is_hidden():

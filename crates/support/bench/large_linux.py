@@ -3,7 +3,7 @@
 
     crates/support/bench/large_linux.py [--size 1GiB] [--runs 1]
 
-Both recordings are those of linux/boot-1 in ONOFF_SAMPLES, repeated one after the other until they have the size: the pages of
+Both repeat the recordings of linux/boot-1 in ONOFF_SAMPLES, one after the other until they have the size: the pages of
 its trace, later by its length each time, and the entries of its journal as further boots, which `systemd-journal-remote`
 writes. Missing programs are skipped.
 """

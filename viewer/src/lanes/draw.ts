@@ -264,7 +264,7 @@ export function drawPaired(
   }
 }
 
-/** Shades the time by which the shown phases are longer than those of the other recording. */
+/** Shades the time by which the shown phases are longer than the phases of the other recording. */
 function shadeDifferences(
   context: CanvasRenderingContext2D,
   { pieces, isBaseline }: Pair,

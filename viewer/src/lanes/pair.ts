@@ -18,7 +18,7 @@ export interface Piece {
   offset: number;
   /** Duration of the other recording's phase, ns. */
   duration: number;
-  /** Duration of the shown phase minus that of the other, ns. */
+  /** Duration of the shown phase minus the duration of the other, ns. */
   difference: number;
 }
 

@@ -47,7 +47,7 @@ macro_rules! phase_names {
 }
 
 phase_names! {
-    /// A phase of a transition. Names are those of xperf and Microsoft's papers, of `systemd-analyze time`, or of the
+    /// A phase of a transition. Names are from xperf and Microsoft's papers, of `systemd-analyze time`, or of the
     /// Linux kernel.
     pub enum PhaseName {
         /// Linux: firmware, until it starts the loader.

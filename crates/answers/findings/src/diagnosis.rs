@@ -103,7 +103,7 @@ pub struct UncheckedRule {
 pub struct Diagnosis {
     /// The transitions of the recording, ordered by start.
     pub transitions: Vec<DiagnosedTransition>,
-    /// Findings, most expensive first; those of unknown cost last.
+    /// Findings, most expensive first; findings of unknown cost last.
     pub findings: Vec<RuleFinding>,
     /// Limits of the recording, such as losses, untrained read-ahead or time spent waiting for a person.
     pub caveats: Vec<RuleFinding>,

@@ -43,7 +43,7 @@ fn option(argument: &Arg) -> Value {
     })
 }
 
-/// Returns the type of an option's value. A specialized parser, such as that of `4x`, takes text even if its result is a
+/// Returns the type of an option's value. A specialized parser, such as the parser of `4x`, takes text even if its result is a
 /// number; only options with the value `N` take numbers.
 fn value_type(argument: &Arg) -> &'static str {
     let parsed = argument.get_value_parser().type_id();

@@ -181,7 +181,7 @@ fn column_named(graph: &Graph, columns: &[Column], name: &str) -> Option<usize> 
 }
 
 impl Job {
-    /// Returns the columns whose cells are needed: the visible ones, then those of the filter.
+    /// Returns the columns whose cells are needed: the visible columns, then the columns of the filter.
     fn wanted(&self) -> Vec<usize> {
         let visible = self.columns.iter().map(|&(_, found, _)| found);
         visible.chain(self.filter_columns.iter().map(|(_, index)| *index)).collect()

@@ -128,7 +128,7 @@ struct KernelStart {
     from_kernel_us: Option<i64>,
     from_startup_us: Option<i64>,
     first_line_us: Option<i64>,
-    /// Time from the kernel's start to that of the service manager.
+    /// Time from the start of the kernel to the start of the service manager.
     kernel_us: Option<i64>,
     /// True if systemd noticed during startup that the wall clock was set.
     clock_was_set: bool,

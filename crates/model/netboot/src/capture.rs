@@ -38,8 +38,8 @@ pub struct Capture {
     pub router_messages: Vec<RouterMessage>,
     /// RPC calls over UDP to NFS services, in time order.
     pub rpc_calls: Vec<RpcCall>,
-    /// Frames of other protocols, and datagrams of other ports, than those of DHCP and requests for files. Zero if the
-    /// capture was filtered by port: transfers use other ports.
+    /// Frames that are neither DHCP nor from or to the port of requests for files. Zero if the capture was filtered by
+    /// port: transfers use other ports.
     pub frames_beyond_boot_ports: u64,
     /// Frames skipped as duplicates of another captured frame.
     pub duplicate_frames: u64,

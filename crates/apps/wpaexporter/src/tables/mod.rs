@@ -36,7 +36,7 @@ impl<F> Column<F> {
     }
 }
 
-/// Receives the cells of a row, in the order in which the columns were asked for. False ends the visit.
+/// Receives the cells of a row, in the order of the requested columns. False ends the visit.
 pub type Sink<'s> = &'s mut dyn FnMut(&[Cell]) -> bool;
 
 /// A graph whose rows come from the tables of a recording.
