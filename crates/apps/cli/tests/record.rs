@@ -155,6 +155,8 @@ fn plan_trains_below_write_filter_in_paper_order() {
         "fbwfmgr /enable",
         "ewfmgr C: -enable",
         "shutdown /r",
+        // UWF undoes the training.
+        "sc qc SysMain",
         // The boot is recorded last.
         "xbootmgr -trace",
     ] {

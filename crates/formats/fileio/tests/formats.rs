@@ -132,6 +132,24 @@ read(8</c (deleted)>, "x", 1) = 1
 }
 
 #[test]
+fn strace_requests_to_character_devices_are_no_file_access() {
+    let text = br#"openat(AT_FDCWD, "/dev/zero", O_RDONLY) = 3
+openat(AT_FDCWD, "/dev/sda", O_RDONLY) = 4
+openat(AT_FDCWD, "/dev/shm/a", O_RDWR) = 5
+openat(AT_FDCWD, "/home/dev/null", O_RDWR) = 6
+read(3, "x", 4096) = 4096
+read(4, "x", 4096) = 4096
+read(5, "x", 4) = 4
+read(6, "x", 4) = 4
+write(7</dev/null>, "x", 1) = 1
+write(8</dev/ttyS0>, "x", 1) = 1
+write(9</dev/null<char 1:3>>, "x", 1) = 1
+"#;
+    let files: Vec<String> = transfers(text).into_iter().map(|(_, file, ..)| file).collect();
+    assert_eq!(files, ["/dev/sda", "/dev/shm/a", "/home/dev/null"]);
+}
+
+#[test]
 fn strace_sendfile_writes_its_output_file() {
     use OperationKind::{Read, Write};
     let text = br#"openat(AT_FDCWD, "/in", O_RDONLY) = 3

@@ -94,7 +94,7 @@ fn join_thread_files(files: &Files) -> Option<(JoinedFiles, String)> {
 const RELEASE_INTERVAL: usize = 1 << 21;
 
 /// Size of a chunk, in bytes. Small enough that its rows are still cached when they are merged.
-const CHUNK_BYTES: usize = 2 << 20;
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// Reads a recording with independent lines on all processors. Calls `on_read` with the number of bytes read so far.
 /// Returns `None` without reading anything if lines depend on each other.

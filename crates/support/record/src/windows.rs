@@ -133,6 +133,13 @@ fn training(restarts: u32) -> Vec<Section> {
             "Turn the write filter on and restart",
             ["uwfmgr filter enable", "fbwfmgr /enable", "ewfmgr C: -enable", "shutdown /r /t 0"].map(str::to_owned).to_vec(),
         ),
+        Section {
+            title: "With UWF, check that training has an effect".to_owned(),
+            lines: vec![
+                "The paper describes FBWF and EWF. UWF sets SysMain to disabled when it is turned on, and without SysMain nobody uses what was trained: see 'sc qc SysMain' after the restart.".to_owned(),
+            ],
+            is_commands: false,
+        },
     ]
 }
 

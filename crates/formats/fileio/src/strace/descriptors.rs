@@ -174,7 +174,18 @@ impl Descriptors {
     }
 }
 
-/// True if the text that `-y` prints for a descriptor is a file; pipes, sockets and others are `kind:[number]`.
+/// Character devices whose reads and writes transfer nothing to or from a disk, below `/dev/`. `-yy` marks all of them,
+/// `-y` and plain paths do not (`Documentation/admin-guide/devices.txt` of Linux).
+const CHARACTER_DEVICES: [&str; 8] = ["null", "zero", "full", "random", "urandom", "console", "kmsg", "ptmx"];
+
+/// Folders and prefixes of terminals and other character devices, below `/dev/`.
+const CHARACTER_DEVICE_PREFIXES: [&str; 6] = ["tty", "pts/", "input/", "snd/", "dri/", "hidraw"];
+
+/// True if the text that `-y` prints for a descriptor is a file or a disk; pipes, sockets and others are
+/// `kind:[number]`.
 pub(super) fn is_seekable(path: &str) -> bool {
-    path.starts_with('/') && !path.contains("<char ") && !path.starts_with("/dev/pts/") && path != "/dev/tty"
+    let is_character_device = path.strip_prefix("/dev/").is_some_and(|name| {
+        CHARACTER_DEVICES.contains(&name) || CHARACTER_DEVICE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    });
+    path.starts_with('/') && !path.contains("<char ") && !is_character_device
 }
