@@ -381,6 +381,37 @@ fn event_names_are_provider_task_and_opcode() {
 }
 
 #[test]
+fn title_lines_equal_real_ones() {
+    let page = include_str!("../../../../docs/src/reference/xperf-lines.md");
+    let blocks = page.split("```text dump\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let real_lines: Vec<String> = blocks.flat_map(str::lines).map(collapse_blanks).collect();
+    assert!(real_lines.len() >= 10, "the page has lines of dumps");
+    let dump = run_on_recording("-a dumper");
+    let titles: Vec<String> = dump.split("EndHeader").next().unwrap().lines().map(collapse_blanks).collect();
+    for line in real_lines {
+        assert!(titles.contains(&line), "{line}\n{titles:#?}");
+    }
+}
+
+/// The titles as in the public dump of Windows 11 that the page on xperf names: `ObjectArray[ObjectCount]`.
+#[test]
+fn titles_of_arrays_name_the_field_with_their_count() {
+    let mut builder = EtlBuilder::new(Session::windows_10(1));
+    const DOT_NET: &str = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4";
+    let stack_walk = Payload::wide().bytes(&[7, 0, 0, 0]).u32(2).pointer(0x10).pointer(0x7ff8_1234_0020);
+    builder.push(0, &Record::manifest(manifest(DOT_NET, 82, 82, Vec::new()), ticks(10), stack_walk));
+    let edges = Payload::wide().u32(0).u32(1).bytes(&[7, 0]).pointer(0x30).u32(5);
+    builder.push(0, &Record::manifest(manifest(DOT_NET, 19, 23, Vec::new()), ticks(11), edges));
+    let dump = run_actions(&builder.finish(), "-a dumper");
+    let has_line = |end: &str| dump.lines().any(|line| line.trim_end().ends_with(end));
+    assert!(has_line(", ClrInstanceID, Reserved1, Reserved2, FrameCount, Stack[FrameCount]"), "{dump}");
+    assert!(has_line(", 7, 0, 0, 2, [0x0000000000000010; 0x00007ff812340020]"), "{dump}");
+    assert!(has_line(", Index, Count, ClrInstanceID, Values[Count] {Value; ReferencingFieldID}"), "{dump}");
+    assert!(has_line(", 0, 1, 7, [{Value : 0x0000000000000030; ReferencingFieldID : 5}]"), "{dump}");
+    assert!(dump.contains("FrameCount,"), "a field that is no array has only its name");
+}
+
+#[test]
 fn machine_stack_is_one_row_with_trailing_comma() {
     let dump = run_on_recording("-target machine -a dumper");
     let rows: Vec<&str> = dump.lines().filter(|row| row.trim_start().starts_with("Stack, ")).collect();

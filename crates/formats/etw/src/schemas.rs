@@ -13,7 +13,7 @@ use crate::fixed::FixedLayout;
 use crate::manifest::{self, ManifestError};
 use crate::payload::{self, Status};
 use crate::provider_binary::{self, ProviderBinaryError};
-use crate::schema::{EventSchema, ProviderSchema, ValueMap};
+use crate::schema::{Count, EventSchema, Layout, ProviderSchema, ValueMap};
 use crate::standard;
 use crate::trace_event_info::{self, EVENT_METADATA_CLASS, TraceEventInfo};
 use crate::trace_logging::{EventMetadata, ProviderTraits};
@@ -417,6 +417,17 @@ impl Schemas {
             Match::None => (SchemaSource::Unknown, false, push_raw(payload, "Payload", fields)),
         };
         Decoded { status, consumed, size: payload.len(), source, exact_version }
+    }
+
+    /// Returns the name of the field with the number of elements of the record's top-level array `name`, as its schema
+    /// declares it. `None` for arrays of a fixed size, and for other fields.
+    #[must_use]
+    pub fn count_field<'r>(&'r self, record: &Record<'r>, name: &str) -> Option<&'r str> {
+        let Match::Event(event, ..) = self.find(record) else { return None };
+        let Layout { properties, top_level } = &*event.layout;
+        let array = properties.iter().take(*top_level).find(|property| &*property.name == name)?;
+        let Count::FromProperty(index) = array.count else { return None };
+        properties.get(usize::from(index)).map(|property| &*property.name)
     }
 
     /// Returns the offsets of the numbers in payloads of this hook and version, for records with short kernel headers.

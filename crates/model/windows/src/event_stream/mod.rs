@@ -336,29 +336,27 @@ impl<'q> KindSurvey<'q> {
         }
         let mut decoded = std::mem::take(&mut self.scratch).reuse();
         schemas.decode(record, &mut decoded);
-        let fields: Vec<String> = decoded.iter().map(|field| title(&field)).collect();
+        let fields: Vec<String> =
+            decoded.iter().map(|field| title(&field, schemas.count_field(record, field.name()))).collect();
         let key = (name.to_owned(), id, record.version(), fields.len());
         self.columns.insert(key, EventSchema { name: name.to_owned(), origin, described, fields });
         self.scratch = decoded.reuse();
     }
 }
 
-/// Returns the title of a field, including the names of the members if it is a structure.
-fn title(field: &onoff_etw::Field<'_, '_>) -> String {
-    let members: Vec<String> = match field.value() {
-        Value::Struct => field.children().map(|child| child.name().to_owned()).collect(),
-        Value::Array => {
-            let first_item = field.children().next().filter(|first_item| matches!(first_item.value(), Value::Struct));
-            first_item
-                .map(|first_item| first_item.children().map(|child| child.name().to_owned()).collect())
-                .unwrap_or_default()
-        }
-        _ => Vec::new(),
+/// Returns the title of a field: its name, the field with the number of elements if it is an array, and the names of the
+/// members if it is a structure.
+fn title(field: &onoff_etw::Field<'_, '_>, count_field: Option<&str>) -> String {
+    let structure = match field.value() {
+        Value::Array => field.children().next(),
+        _ => Some(*field),
     };
-    match members.is_empty() {
-        true => field.name().to_owned(),
-        false => format!("{} {{{}}}", field.name(), members.join("; ")),
-    }
+    let structure = structure.filter(|structure| matches!(structure.value(), Value::Struct));
+    let members: Vec<&str> =
+        structure.iter().flat_map(onoff_etw::Field::children).map(|member| member.name()).collect();
+    let count = count_field.map(|count| format!("[{count}]")).unwrap_or_default();
+    let members = if members.is_empty() { String::new() } else { format!(" {{{}}}", members.join("; ")) };
+    format!("{}{count}{members}", field.name())
 }
 
 /// Reads the last buffers of each file, where recorders write schemas and drive letters.
