@@ -6,7 +6,7 @@ lab/netboot/errors.py ONOFF RECORDING... [--pair SETTING KNOWN TARGET OPTIONS]..
 A RECORDING has several windows (pairs.py). For each file, onoff gets a capture with the transfers of one, two or three windows and
 predicts each other window (--window), or with all windows of one block size and predicts the other size (--block). A pair is two
 recordings that differ in what OPTIONS name, such as '--pair rtt near.pcap far.pcap "--rtt 10ms"'. Times are compared by byte. A
-prediction is a range; its error is the middle of the range against the measured time. Setup, pauses and timeouts of the captured
+prediction is a range; its width is the factor between its ends, and its error is the (geometric) middle against the measured time. Setup, pauses and timeouts of the captured
 transfers are left out on both sides, except for losses, which cost timeouts.
 """
 
@@ -14,6 +14,7 @@ import argparse
 import itertools
 import json
 import lzma
+import math
 import pathlib
 import statistics
 import struct
@@ -31,26 +32,28 @@ def main():
     arguments.add_argument("--pair", nargs=4, action="append", default=[], metavar=("SETTING", "KNOWN", "TARGET", "OPTIONS"))
     arguments = arguments.parse_args()
     lab = Lab(arguments.onoff)
-    print("| prediction | from | cases | within 15 % | within the range | median error | worst error |\n"
-          "| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| prediction | from | cases | within the range | median width | within 15 % | median error | worst error |\n"
+          "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     recordings = [Capture(path) for path in arguments.recordings]
     for count, name in [(3, "three windows"), (2, "two windows"), (1, "one window")]:
         row("`--window`", name, [case for recording in recordings for case in lab.windows(recording, count)])
     row("`--block`", "all windows of another block size", [case for recording in recordings for case in lab.blocks(recording)])
     for setting in dict.fromkeys(pair[0] for pair in arguments.pair):
         pairs = [pair[1:] for pair in arguments.pair if pair[0] == setting]
-        row(f"`--{setting}`", "another boot", [lab.pair(*pair, with_timeouts=setting == "loss") for pair in pairs])
+        cases = [case for pair in pairs for case in (lab.same_files(*pair) if setting == "rtt" else [lab.pair(*pair, with_timeouts=setting == "loss")])]
+        row(f"`--{setting}`", "another boot", cases)
 
 
 def row(name, source, cases):
     """Prints a row for cases of (lower end, upper end, measured), in ns."""
     if not cases:
         return
-    errors = [((low + high) / 2 / measured - 1) * 100 for low, high, measured in cases]
+    errors = [(math.sqrt(max(low, 1) * high) / measured - 1) * 100 for low, high, measured in cases]
     near = sum(abs(error) <= WANTED_PERCENT for error in errors)
     inside = sum(low <= measured <= high for low, high, measured in cases)
     worst = max(errors, key=abs)
-    print(f"| {name} | {source} | {len(cases)} | {near} | {inside} | {statistics.median(errors):+.0f} % | {worst:+.0f} % |")
+    width = statistics.median(high / max(low, 1) for low, high, _ in cases)
+    print(f"| {name} | {source} | {len(cases)} | {inside} | {width:.1f} | {near} | {statistics.median(errors):+.0f} % | {worst:+.0f} % |")
 
 
 class Capture:
@@ -135,6 +138,13 @@ class Lab:
                 share = target["counts"]["bytes"] / transfers[0]["counts"]["bytes"]
                 cases.append((*(end * share for end in ends), target["model"]["steady_ns"]))
         return cases
+
+    def same_files(self, known, target, options):
+        """Predicts each file of one recording from the file with the same window and block size of the other."""
+        capture = Capture(pathlib.Path(known))
+        targets = self.transfers(Capture(pathlib.Path(target)))
+        return [(*self.predicted(capture, [transfer], *options.split()), targets[file][window]["model"]["steady_ns"])
+                for file, windows in self.transfers(capture).items() for window, transfer in windows.items() if window in targets.get(file, {})]
 
     def pair(self, known, target, options, with_timeouts):
         """Predicts one boot from another."""

@@ -6954,6 +6954,10 @@ class WindowTurnaround(Record):
     """Blocks since the previous acknowledgment."""
     turn: Turnaround
     """Time from the last block to the acknowledgment."""
+    variation_percent: Optional[float]
+    """How much the receiver's pace varied within the transfer: standard deviation of the means of consecutive
+    batches of turns, percent of their mean; ``None`` for few turns.
+    """
 
 
 class Timeout(Record):
@@ -7030,6 +7034,12 @@ class LatencyModel(Record):
     """Largest difference between a fitted and a measured turn, percent; ``None`` if not fitted."""
     fitted_block_sizes: list[int]
     """The block sizes that ``per_byte_ns`` was fitted to; empty if it was not fitted."""
+    pace_variation_percent: Optional[float]
+    """How much the client's pace varied within transfers, percent: standard deviation of the means of consecutive
+    batches of turns; ``None`` for few turns.
+    """
+    turn_error_percent: float
+    """Assumed difference between a client's turn and its usual pace, percent, in either direction."""
     steady_ns: int
     """(N - n) g + n (s + c), ns."""
     model_ns: int

@@ -7,11 +7,18 @@
 //! T = (N - n) g + n (s + c0) + N k, with N = floor(size / B) + 1 and n = ceil(N / W).
 //!
 //! c0 and k are fitted to all windows that one client program used in the capture. With a single window they cannot be
-//! separated, so predictions are a range: from all of the turn per acknowledgment (c0) to all of it per block (k). With
-//! several windows the range comes from the residuals of the fit and from the distance to the fitted windows. With
-//! several block sizes, k is split into a part per block and a part per byte; with a single size, a prediction for
-//! another size is also a range. A fragmented block may cost the client as much as one block per fragment.
+//! separated. With several block sizes, k is split into a part per block and a part per byte.
+//!
+//! A prediction is a range: every turn, measured or predicted, may differ from the client's usual pace by a factor, which
+//! is estimated from how the pace varied within transfers and from the residuals of the fit. All lines within that factor
+//! of the measured turns are possible; see [`band`]. A block of another size may cost the same, or grow with its bytes,
+//! unless several sizes show which. A fragmented block may cost the client as much as one block per fragment.
 
+mod band;
+
+use std::rc::Rc;
+
+use band::{Growth, TurnBand};
 use onoff_netboot::transfer::{Outcome, Transfer};
 use serde::Serialize;
 
@@ -39,11 +46,22 @@ const IPV6_FRAGMENT_HEADER: u64 = 8;
 const TIMEOUT_NS: f64 = 4e9;
 /// Shortest timeout of either end if none was captured, ns: servers repeat a block after 1 s.
 const MIN_TIMEOUT_NS: f64 = 1e9;
-/// Minimum relative uncertainty of a prediction for other settings. Turns of firmware vary by this much between files.
+/// Minimum relative difference between a turn and the usual pace. Turns of firmware vary by this much between files.
 const MIN_ERROR: f64 = 0.05;
-/// Share of the difference to the model's extremes for each doubling of the window beyond the fitted ones, with two
-/// fitted windows; half of it with more.
-const SHARE_PER_DOUBLING: f64 = 0.25;
+/// Variation of a client's pace within a transfer, if its turns are too few to measure it.
+const UNKNOWN_VARIATION: f64 = 0.1;
+/// Difference between a turn and the usual pace, in variations within transfers. Between transfers, the pace of a busy
+/// machine varies by about as much as within them.
+const ERRORS_PER_VARIATION: f64 = 1.25;
+/// The same in largest residuals of the fit: few windows leave smaller residuals than the pace varies.
+const ERRORS_PER_RESIDUAL: f64 = 1.5;
+/// Growth with blocks or with bytes is ruled out if its errors are this many times those of the other.
+const MAX_ERROR_RATIO: f64 = 1.5;
+/// Growth of the server's turn with each doubling of the window: with atftpd, from windows of 1 to 64, turns grew 2 to 3
+/// times.
+const SERVER_GROWTH_PER_DOUBLING: f64 = 1.2;
+/// Ranges whose ends differ by more than this factor say that the time is not known.
+pub const MAX_KNOWN_FACTOR: i64 = 4;
 /// Maximum growth of the client's turn with the network's round trip. Firmware polls for packets with a timer: of 10 ms
 /// of delay, OVMF added 1.8 ms to its turn.
 const MAX_TURN_PER_ROUND_TRIP: f64 = 0.3;
@@ -58,19 +76,6 @@ pub struct ClientTurn {
     pub per_block_ns: f64,
     /// ns per byte of a block; zero unless several block sizes were captured.
     pub per_byte_ns: f64,
-}
-
-impl ClientTurn {
-    /// Returns the cost of a block of `bytes`, ns.
-    #[must_use]
-    pub fn block_ns(&self, bytes: u32) -> f64 {
-        self.per_block_ns + self.per_byte_ns * f64::from(bytes)
-    }
-
-    /// Creates the cost with a combined k for blocks of one size.
-    fn with_block(&self, per_block_ns: f64) -> Self {
-        Self { fixed_ns: self.fixed_ns, per_block_ns, per_byte_ns: 0.0 }
-    }
 }
 
 /// The model fitted to a transfer.
@@ -101,6 +106,11 @@ pub struct LatencyModel {
     pub fit_error_percent: Option<f64>,
     /// The block sizes that `per_byte_ns` was fitted to; empty if it was not fitted.
     pub fitted_block_sizes: Vec<u32>,
+    /// How much the client's pace varied within transfers, percent: standard deviation of the means of consecutive batches
+    /// of turns; `None` for few turns.
+    pub pace_variation_percent: Option<f64>,
+    /// Assumed difference between a client's turn and its usual pace, percent, in either direction.
+    pub turn_error_percent: f64,
     /// (N - n) g + n (s + c), ns.
     pub steady_ns: i64,
     /// `steady_ns` plus measured setup and timeouts, ns.
@@ -151,6 +161,14 @@ pub struct Prediction {
     pub losses_ns: i64,
 }
 
+impl Prediction {
+    /// True if the ends of the range are close enough to be of use.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.longest_ns <= self.shortest_ns.saturating_mul(MAX_KNOWN_FACTOR)
+    }
+}
+
 /// A transfer with a fitted model, and the inputs for predictions.
 #[derive(Clone, Debug)]
 pub(super) struct FittedTransfer {
@@ -164,6 +182,8 @@ pub(super) struct FittedTransfer {
     round_trip_at_most_ns: f64,
     /// Client turns by window.
     turns: Vec<TurnSample>,
+    /// The pace of all transfers of the same client program.
+    pace: Rc<Pace>,
     /// True if the firmware's TFTP client loaded the file, false for a loader's client.
     firmware: bool,
 }
@@ -179,6 +199,16 @@ struct TurnSample {
     count: u64,
     /// Usual turn, ns.
     ns: f64,
+    /// Variation of the pace within the transfer, as a share.
+    variation: Option<f64>,
+}
+
+/// The possible turns of one client program.
+#[derive(Clone, Debug, Default)]
+struct Pace {
+    /// The client's turns, for each way in which they may grow.
+    client: Vec<(Growth, TurnBand)>,
+    variation: Option<f64>,
 }
 
 /// Returns the number of frames of a block of `bytes`. IP fragments packets of more than 1,500 bytes.
@@ -263,6 +293,8 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
         fitted_windows: Vec::new(),
         fit_error_percent: None,
         fitted_block_sizes: Vec::new(),
+        pace_variation_percent: None,
+        turn_error_percent: 0.0,
         steady_ns,
         model_ns,
         measured_ns,
@@ -276,24 +308,31 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
     let timeouts = i64::try_from(transfer.timeout_count).unwrap_or(i64::MAX);
     let timeout_ns = transfer.timeout_ns.checked_div(timeouts).map_or(TIMEOUT_NS, |ns| ns as f64);
     let block_size = block_size(transfer);
+    let mut samples: Vec<TurnSample> = transfer
+        .turnarounds_by_window
+        .iter()
+        .filter(|turns| turns.turn.count >= MIN_TURNS)
+        .filter_map(|turns| {
+            let ns = turns.turn.usual_ns? as f64;
+            let variation = turns.variation_percent.map(|percent| percent / 100.0);
+            Some(TurnSample { window: turns.blocks, block_size, count: turns.turn.count, ns, variation })
+        })
+        .collect();
+    let window = (mean.round() as u32).max(1);
+    if samples.is_empty() {
+        samples.push(TurnSample { window, block_size, count: turns, ns: client_ns as f64, variation: None });
+    }
     Some(FittedTransfer {
         model,
         bytes: counts.bytes,
         ipv6,
         block_size,
-        window: (mean.round() as u32).max(1),
+        window,
         timeout_ns,
         bits_per_s,
         round_trip_at_most_ns: 0.0,
-        turns: transfer
-            .turnarounds_by_window
-            .iter()
-            .filter(|turns| turns.turn.count >= MIN_TURNS)
-            .filter_map(|turns| {
-                let ns = turns.turn.usual_ns? as f64;
-                Some(TurnSample { window: turns.blocks, block_size, count: turns.turn.count, ns })
-            })
-            .collect(),
+        turns: samples,
+        pace: Rc::default(),
         firmware,
     })
 }
@@ -312,8 +351,12 @@ pub(super) fn fit_together(fitted: &mut [FittedTransfer], round_trip_at_most_ns:
             .flat_map(|transfer| transfer.turns.iter().copied())
             .collect();
         let fit = client_turn(&turns);
+        let pace = Rc::new(Pace::new(&turns));
         for transfer in fitted.iter_mut().filter(|transfer| transfer.firmware == firmware) {
             transfer.round_trip_at_most_ns = round_trip_at_most_ns.unwrap_or(0).max(0) as f64;
+            transfer.pace = Rc::clone(&pace);
+            transfer.model.pace_variation_percent = pace.variation.map(|share| share * 100.0);
+            transfer.model.turn_error_percent = pace.client.first().map_or(0.0, |(_, band)| band.error * 100.0);
             if let Some(FittedTurn { turn, windows, block_sizes, error }) = &fit {
                 transfer.model.fit_error_percent = Some(error * 100.0);
                 transfer.model.per_acknowledgment = *turn;
@@ -341,18 +384,7 @@ struct FittedTurn {
 /// windows are too similar.
 #[must_use]
 fn client_turn(turns: &[TurnSample]) -> Option<FittedTurn> {
-    let mut samples: Vec<TurnSample> = turns.iter().copied().filter(|turn| turn.ns > 0.0).collect();
-    samples.sort_by_key(|turn| (turn.window, turn.block_size));
-    // Average the turns of each pair.
-    let pairs: Vec<TurnSample> = samples
-        .chunk_by(|a, b| (a.window, a.block_size) == (b.window, b.block_size))
-        .filter_map(|chunk| {
-            let count: u64 = chunk.iter().map(|turn| turn.count).sum();
-            let sum: f64 = chunk.iter().map(|turn| turn.count as f64 * turn.ns).sum();
-            Some(TurnSample { count, ns: sum / count.max(1) as f64, ..*chunk.first()? })
-        })
-        .filter(|turn| turn.ns > 0.0)
-        .collect();
+    let pairs = averaged(turns);
     let mut windows: Vec<u32> = pairs.iter().map(|turn| turn.window).collect();
     windows.dedup();
     let (min, max) = (*windows.first()?, *windows.last()?);
@@ -367,21 +399,77 @@ fn client_turn(turns: &[TurnSample]) -> Option<FittedTurn> {
     let separates_bytes = sizes_differ && pairs.len() >= MIN_PAIRS;
     // Choose the set of non-negative parts with the smallest residual.
     let sets: &[[bool; 3]] = if separates_bytes { &PARTS } else { &PARTS[4..] };
+    let ([fixed_ns, per_block_ns, per_byte_ns], error) = best_fit(&pairs, sets)?;
+    if !separates_bytes {
+        block_sizes.clear();
+    }
+    Some(FittedTurn { turn: ClientTurn { fixed_ns, per_block_ns, per_byte_ns }, windows, block_sizes, error })
+}
+
+/// Averages the turns of each pair of window and block size.
+fn averaged(turns: &[TurnSample]) -> Vec<TurnSample> {
+    let mut samples: Vec<TurnSample> = turns.iter().copied().filter(|turn| turn.ns > 0.0).collect();
+    samples.sort_by_key(|turn| (turn.window, turn.block_size));
+    samples
+        .chunk_by(|a, b| (a.window, a.block_size) == (b.window, b.block_size))
+        .filter_map(|chunk| {
+            let count: u64 = chunk.iter().map(|turn| turn.count).sum();
+            let sum: f64 = chunk.iter().map(|turn| turn.count as f64 * turn.ns).sum();
+            Some(TurnSample { count, ns: sum / count.max(1) as f64, ..*chunk.first()? })
+        })
+        .filter(|turn| turn.ns > 0.0)
+        .collect()
+}
+
+/// Returns the parts of the set with the smallest residual, and their largest relative difference to a turn.
+fn best_fit(pairs: &[TurnSample], sets: &[[bool; 3]]) -> Option<([f64; 3], f64)> {
     let mut best: Option<(f64, [f64; 3])> = None;
     for set in sets {
-        let Some(parts) = least_squares(&pairs, *set) else { continue };
+        let Some(parts) = least_squares(pairs, *set) else { continue };
         let residual = pairs.iter().map(|turn| (1.0 - dot(features(turn), parts) / turn.ns).powi(2)).sum::<f64>();
         if best.is_none_or(|(smallest, _)| residual < smallest * (1.0 - 1e-9)) {
             best = Some((residual, parts));
         }
     }
-    let (_, [fixed_ns, per_block_ns, per_byte_ns]) = best?;
-    if !separates_bytes {
-        block_sizes.clear();
+    let (_, parts) = best?;
+    let difference = |turn: &TurnSample| {
+        let ratio = dot(features(turn), parts) / turn.ns;
+        ratio.max(ratio.recip()) - 1.0
+    };
+    Some((parts, pairs.iter().map(difference).fold(0.0, f64::max)))
+}
+
+impl Pace {
+    fn new(turns: &[TurnSample]) -> Self {
+        let variances: Vec<f64> = turns.iter().filter_map(|turn| Some(turn.variation?.powi(2))).collect();
+        let variation =
+            (!variances.is_empty()).then(|| (variances.iter().sum::<f64>() / variances.len() as f64).sqrt());
+        let min_error = MIN_ERROR.max(ERRORS_PER_VARIATION * variation.unwrap_or(UNKNOWN_VARIATION));
+        let turns = averaged(turns);
+        let mut bands: Vec<(Growth, TurnBand)> = [Growth::Blocks, Growth::Bytes]
+            .into_iter()
+            .filter_map(|growth| Some((growth, band(&turns, growth, min_error)?)))
+            .collect();
+        // With several block sizes, the turns may show that they do not grow in one of the ways.
+        bands.sort_by(|(_, a), (_, b)| a.error.total_cmp(&b.error));
+        if let [(_, better), (_, worse)] = bands.as_slice()
+            && worse.error > better.error * MAX_ERROR_RATIO
+        {
+            bands.truncate(1);
+        }
+        Self { client: bands, variation }
     }
-    let parts = [fixed_ns, per_block_ns, per_byte_ns];
-    let error = pairs.iter().map(|turn| (1.0 - dot(features(turn), parts) / turn.ns).abs()).fold(0.0, f64::max);
-    Some(FittedTurn { turn: ClientTurn { fixed_ns, per_block_ns, per_byte_ns }, windows, block_sizes, error })
+}
+
+/// Returns the band of turns with at least `min_error`, and more if no line comes close to all of them.
+fn band(turns: &[TurnSample], growth: Growth, min_error: f64) -> Option<TurnBand> {
+    let sets = match growth {
+        Growth::Blocks => &[[true, true, false], [true, false, false], [false, true, false]],
+        Growth::Bytes => &[[true, false, true], [true, false, false], [false, false, true]],
+    };
+    // A single window fits exactly.
+    let residual = best_fit(turns, sets).map_or(0.0, |(_, error)| error);
+    TurnBand::new(turns, growth, min_error.max(ERRORS_PER_RESIDUAL * residual))
 }
 
 /// Combinations of c0, part per block and part per byte. Combinations without the last part come last.
@@ -502,86 +590,59 @@ impl FittedTransfer {
         let blocks = block_count(self.bytes, block_size);
         // With unchanged settings, keep the captured number of turns, because a variable window does not determine it.
         let turns = if is_unchanged { model.turns } else { blocks.div_ceil(u64::from(window)) };
-        let captured_gap = model.gap_ns as f64;
-        // Each turn includes one block; the others follow at the speed of the link or of the server.
-        let wire = wire_ns(block_size, self.ipv6, self.bits_per_s) as f64;
-        let captured_wire = wire_ns(self.block_size, self.ipv6, self.bits_per_s) as f64;
-        let gaps =
-            if model.gap_measured { [captured_gap, captured_gap * wire / captured_wire.max(1.0)] } else { [wire; 2] };
-        let server = model.server_ns as f64;
         let (fewest_losses_ns, losses_ns) = self.losses_ns(settings, window, blocks);
-        // The captured settings are measured; others are as uncertain as the fit.
-        let is_measured = is_unchanged && settings.round_trip_ns.is_none() && settings.loss.is_none();
-        let error = if is_measured { 0.0 } else { self.error() };
-        let (mut shortest, mut longest) = (f64::INFINITY, 0.0_f64);
-        for client in [model.per_acknowledgment, model.per_block] {
-            let captured_block_ns = client.block_ns(self.block_size);
-            // The part of the measurement that the model does not explain stays unchanged.
-            let captured_ns =
-                steady(model.blocks, model.turns, captured_gap, server, client.with_block(captured_block_ns));
-            let unexplained_ns = model.measured_ns as f64 - captured_ns - model.losses_ns as f64;
-            for per_block_ns in self.block_costs(client, block_size) {
-                let turns_ns = self.distant_turns(client.with_block(per_block_ns), window);
-                for (gap_ns, turn_change_ns) in gaps.into_iter().flat_map(|gap| turns_ns.map(|turn| (gap, turn))) {
-                    let new_ns = steady(blocks, turns, gap_ns, server, client.with_block(per_block_ns))
-                        + turns as f64 * turn_change_ns;
-                    let margin_ns = error * new_ns;
-                    let rest_ns = unexplained_ns.max(-0.5 * new_ns);
-                    let [less, more] = self.round_trip_change(settings);
-                    let least_ns = new_ns - margin_ns + turns as f64 * less + fewest_losses_ns + rest_ns;
-                    let most_ns = new_ns + margin_ns + turns as f64 * more + losses_ns + rest_ns;
-                    shortest = shortest.min(least_ns.max(0.0));
-                    longest = longest.max(most_ns.max(0.0));
-                }
-            }
+        if is_unchanged && settings.round_trip_ns.is_none() && settings.loss.is_none() {
+            return (model.measured_ns, model.measured_ns, losses_ns.round() as i64);
         }
+        // What the model does not explain stays as measured.
+        let rest_ns = model.measured_ns as f64 - model.steady_ns as f64 - model.losses_ns as f64;
+        let [shortest_gap_ns, longest_gap_ns] = self.gap_range(block_size);
+        let [shortest_turn_ns, longest_turn_ns] = self.turn_range(window, block_size);
+        let [less_ns, more_ns] = self.round_trip_change(settings);
+        let (gaps, turns) = (blocks.saturating_sub(turns) as f64, turns as f64);
+        let end_ns = |gap_ns: f64, turn_ns: f64, losses_ns: f64| {
+            let new_ns = gaps * gap_ns + turns * turn_ns;
+            (new_ns + losses_ns + rest_ns.max(-0.5 * new_ns)).max(0.0)
+        };
+        let shortest = end_ns(shortest_gap_ns, (shortest_turn_ns + less_ns).max(0.0), fewest_losses_ns);
+        let longest = end_ns(longest_gap_ns, longest_turn_ns + more_ns, losses_ns);
         // Casts of floats saturate.
         (shortest.round() as i64, longest.round() as i64, losses_ns.round() as i64)
     }
 
-    /// Returns the relative uncertainty of a predicted turn.
-    fn error(&self) -> f64 {
-        self.model.fit_error_percent.map_or(MIN_ERROR, |percent| MIN_ERROR.max(percent / 100.0))
-    }
-
-    /// Returns the range by which a turn may differ from the fit for a window outside the fitted ones, in ns. Within
-    /// them it is zero. At the extremes, the turn does not change beyond the nearest fitted window, or is proportional
-    /// to the window.
-    fn distant_turns(&self, client: ClientTurn, window: u32) -> [f64; 2] {
-        let windows = &self.model.fitted_windows;
-        let (Some(&smallest), Some(&largest)) = (windows.first(), windows.last()) else { return [0.0; 2] };
-        let nearest = window.clamp(smallest, largest).max(1);
-        if window == nearest {
-            return [0.0; 2];
-        }
-        let turn_ns = |window: u32| client.fixed_ns + client.per_block_ns * f64::from(window);
-        let (fitted_ns, nearest_ns) = (turn_ns(window), turn_ns(nearest));
-        let ratio = f64::from(window) / f64::from(nearest);
-        let share = SHARE_PER_DOUBLING / if windows.len() > 2 { 2.0 } else { 1.0 };
-        let weight = (share * ratio.log2().abs()).min(1.0);
-        let extremes = [nearest_ns, nearest_ns * ratio];
-        let (low, high) = (extremes[0].min(extremes[1]), extremes[0].max(extremes[1]));
-        [weight * (low - fitted_ns).min(0.0), weight * (high - fitted_ns).max(0.0)]
-    }
-
-    /// Returns the range of the client's cost for a block of another size, in ns.
-    fn block_costs(&self, client: ClientTurn, block_size: u32) -> [f64; 2] {
-        let captured_ns = client.block_ns(self.block_size);
-        let (min, max) = if self.model.fitted_block_sizes.is_empty() {
-            // The cost may be constant or proportional to the size.
-            let scaled_ns = captured_ns * f64::from(block_size) / f64::from(self.block_size.max(1));
-            (captured_ns.min(scaled_ns), captured_ns.max(scaled_ns))
+    /// Returns the range of the time between blocks of another size, ns. Each turn includes one block; the others follow
+    /// at the speed of the link or of the server.
+    fn gap_range(&self, block_size: u32) -> [f64; 2] {
+        let wire_ns = self::wire_ns(block_size, self.ipv6, self.bits_per_s) as f64;
+        let captured_wire_ns = self::wire_ns(self.block_size, self.ipv6, self.bits_per_s).max(1) as f64;
+        let [a, b] = if self.model.gap_measured {
+            let gap_ns = self.model.gap_ns as f64;
+            [gap_ns, gap_ns * wire_ns / captured_wire_ns]
         } else {
-            let cost = client.block_ns(block_size);
-            (cost, cost)
+            [wire_ns; 2]
         };
-        let (frames, captured_frames) = (frame_count(block_size, self.ipv6), frame_count(self.block_size, self.ipv6));
+        let factor = 1.0 + self.model.turn_error_percent / 100.0;
+        [a.min(b) / factor, a.max(b) * factor]
+    }
+
+    /// Returns the range of a turn of server and client, ns.
+    fn turn_range(&self, window: u32, block_size: u32) -> [f64; 2] {
+        let (blocks, captured_blocks) = (f64::from(window), f64::from(self.window));
+        let error = 1.0 + self.model.turn_error_percent / 100.0;
+        let server_ns = self.model.server_ns as f64;
+        let growth = SERVER_GROWTH_PER_DOUBLING.powf((blocks / captured_blocks.max(1.0)).log2());
+        let server = [server_ns * growth.min(1.0) / error, server_ns * growth.max(1.0) * error];
         // The client's stack handles each fragment as a packet.
-        if frames > captured_frames {
-            (min, max.max(captured_ns * frames as f64 / captured_frames as f64)).into()
-        } else {
-            [min, max]
-        }
+        let frames = frame_count(block_size, self.ipv6) as f64 / frame_count(self.block_size, self.ipv6) as f64;
+        let client = self.pace.client.iter().flat_map(|(growth, band)| {
+            let x = growth.x(blocks, block_size);
+            let fragments_x = if frames > 1.0 { growth.x(blocks, self.block_size) * frames } else { x };
+            [band.turn_ns(x), band.turn_ns(fragments_x)]
+        });
+        let client = client.reduce(|[low, high], [shortest, longest]| [low.min(shortest), high.max(longest)]);
+        let client_ns = (self.model.turn_ns - self.model.server_ns) as f64;
+        let [shortest, longest] = client.unwrap_or([client_ns; 2]);
+        [server[0] + shortest, server[1] + longest]
     }
 
     /// Returns the range by which a turn changes with another round trip, in ns. The captured round trip is between

@@ -32,6 +32,7 @@ pub mod tftp;
 mod tracker;
 pub mod transfer;
 pub mod turnaround;
+pub mod variation;
 pub mod window;
 
 pub use address::MacAddress;

@@ -9,6 +9,11 @@ pub const PAUSE_MEDIANS: i64 = 2;
 /// See [`PAUSE_MEDIANS`], ns.
 pub const PAUSE_NS: i64 = 2_000_000;
 
+/// Returns the longest duration that is not a pause, ns.
+pub(crate) const fn pause_limit_ns(median_ns: i64) -> i64 {
+    median_ns.saturating_mul(PAUSE_MEDIANS).saturating_add(PAUSE_NS)
+}
+
 /// Summary of repeated durations: turnaround times of one end, or gaps between blocks.
 ///
 /// Durations far above the others (more than twice the median plus 2 ms) are pauses: the end was busy with other work,
@@ -40,7 +45,7 @@ impl Turnaround {
     #[must_use]
     pub fn from_histogram(histogram: &DurationHistogram) -> Self {
         let median_ns = histogram.median_ns();
-        let limit = median_ns.unwrap_or(0).saturating_mul(PAUSE_MEDIANS).saturating_add(PAUSE_NS);
+        let limit = pause_limit_ns(median_ns.unwrap_or(0));
         let (pauses, above_ns) = histogram.total_above(limit);
         let regular_count = histogram.count() - pauses;
         let usual_ns = (regular_count > 0).then(|| histogram.sum_ns().saturating_sub(above_ns) / regular_count as i64);

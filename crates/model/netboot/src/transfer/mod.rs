@@ -126,6 +126,9 @@ pub struct WindowTurnaround {
     pub blocks: u32,
     /// Time from the last block to the acknowledgment.
     pub turn: Turnaround,
+    /// How much the receiver's pace varied within the transfer: standard deviation of the means of consecutive batches of
+    /// turns, percent of their mean; `None` for few turns.
+    pub variation_percent: Option<f64>,
 }
 
 /// Kind of a TFTP packet.

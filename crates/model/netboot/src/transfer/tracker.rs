@@ -13,6 +13,7 @@ use crate::histogram::DurationHistogram;
 use crate::limits::{MAX_ANSWER_PORTS, MAX_TIMEOUTS, MAX_WINDOW_SIZES};
 use crate::tftp::{Message, Options, ProgramMachine, Request};
 use crate::turnaround::Turnaround;
+use crate::variation::TurnBatches;
 use crate::window::WindowHistory;
 
 /// Block size without the option.
@@ -39,6 +40,13 @@ pub(super) struct Arrival {
 pub(super) enum Sender {
     Client,
     Server,
+}
+
+/// The receiver's turnaround times for one window size.
+#[derive(Clone, Debug, Default)]
+struct WindowTurns {
+    durations: DurationHistogram,
+    batches: TurnBatches,
 }
 
 /// Kind of the last packet, for turnaround times.
@@ -111,7 +119,7 @@ pub(super) struct TransferTracker {
     program: Option<ProgramMachine>,
     /// Blocks since the last acknowledgment.
     blocks_in_window: u32,
-    turnarounds_by_window: BTreeMap<u32, DurationHistogram>,
+    turnarounds_by_window: BTreeMap<u32, WindowTurns>,
     /// Number of blocks before the first captured one: 0 unless the transfer started before the capture.
     blocks_before_capture: u64,
 }
@@ -339,10 +347,10 @@ impl TransferTracker {
         if !is_timeout && self.previous == PreviousPacket::Data && !is_repeated && self.complete_ns.is_none() {
             self.receiver_turnarounds.add(waited_ns);
             let has_room = self.turnarounds_by_window.len() < MAX_WINDOW_SIZES;
-            if let Some(turnarounds) = self.turnarounds_by_window.get_mut(&self.blocks_in_window) {
-                turnarounds.add(waited_ns);
-            } else if has_room {
-                self.turnarounds_by_window.entry(self.blocks_in_window).or_default().add(waited_ns);
+            if has_room || self.turnarounds_by_window.contains_key(&self.blocks_in_window) {
+                let turns = self.turnarounds_by_window.entry(self.blocks_in_window).or_default();
+                turns.durations.add(waited_ns);
+                turns.batches.add(waited_ns);
             }
         }
         self.blocks_in_window = 0;
@@ -493,7 +501,11 @@ impl TransferTracker {
             if self.write { 0 } else { acknowledged_blocks.saturating_sub(self.counts.blocks) };
         let turnarounds_by_window = std::mem::take(&mut self.turnarounds_by_window)
             .into_iter()
-            .map(|(blocks, turnarounds)| WindowTurnaround { blocks, turn: Turnaround::from_histogram(&turnarounds) })
+            .map(|(blocks, turns)| WindowTurnaround {
+                blocks,
+                turn: Turnaround::from_histogram(&turns.durations),
+                variation_percent: turns.batches.percent(),
+            })
             .collect();
         let mean_window = self.windows.mean();
         let max_window = self.windows.largest();

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_network::model::{LatencyModel, Prediction, Settings};
+use onoff_network::model::{LatencyModel, MAX_KNOWN_FACTOR, Prediction, Settings};
 use onoff_network::report::NetworkBoot;
 
 use crate::text::quantity::{duration, percent, share};
@@ -31,7 +31,7 @@ pub(super) fn write(
         section = section.column_with_title(Heading::quantity("", ""), format!("block {size}"), |&window| {
             let prediction =
                 boot.predictions.iter().find(|row| row.window == Some(window) && row.block_size == Some(size));
-            Cell::text_only(Style::new(), prediction.map_or(String::new(), range))
+            Cell::text_only(Style::new(), prediction.map_or(String::new(), cell))
         });
     }
     section::text::write(&section.build(), out)?;
@@ -40,8 +40,9 @@ pub(super) fn write(
     let measured = model_ns.saturating_add(boot.total.unexplained_ns.unwrap_or(0));
     writeln!(
         out,
-        "  {HEADLINE}With {}: {} (measured: {}).{HEADLINE:#}",
+        "  {HEADLINE}With {}: {}{} (measured: {}).{HEADLINE:#}",
         setting_names(settings),
+        if answer.is_known() { "" } else { "not known, " },
         range(answer),
         duration(measured)
     )
@@ -53,6 +54,18 @@ fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::R
         let text = "Ranges: a capture with one window size cannot separate client time per acknowledgment from client time per block.";
         writeln!(out, "  {QUIET}{text} A capture with a second window size can.{QUIET:#}")?;
     }
+    if boot.predictions.iter().any(|row| !row.is_known()) {
+        let text =
+            format!("Not known: the capture allows times that differ by more than a factor of {MAX_KNOWN_FACTOR}.");
+        writeln!(out, "  {QUIET}{text}{QUIET:#}")?;
+    }
+    let error_percent = models().map(|model| model.turn_error_percent).fold(0.0, f64::max);
+    let variation_percent = models().filter_map(|model| model.pace_variation_percent).reduce(f64::max);
+    let pace = match variation_percent {
+        Some(variation) => format!("The client's pace varied by {} within a file", percent(variation)),
+        None => "The files are too short to show how the client's pace varies".to_owned(),
+    };
+    writeln!(out, "  {QUIET}{pace}: ranges allow turns to be {} longer or shorter.{QUIET:#}", percent(error_percent))?;
     let mut distinct_models: Vec<&LatencyModel> = Vec::new();
     for model in models().filter(|model| model.fitted) {
         if distinct_models.iter().all(|distinct| distinct.per_block != model.per_block) {
@@ -96,6 +109,11 @@ fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::R
         )?;
     }
     Ok(())
+}
+
+/// Formats one number, a range, or that the capture does not show the time.
+fn cell(row: &Prediction) -> String {
+    if row.is_known() { range(row) } else { "not known".to_owned() }
 }
 
 /// Formats one number or a range.
