@@ -76,6 +76,8 @@ pub struct HistoricSleep {
     pub error: Option<i32>,
     /// Why it was aborted, as reported by the kernel.
     pub refusals: Vec<String>,
+    /// The kernel's report of its own error during the sleep; empty if there was none.
+    pub crash: String,
     /// From the decision until the machine entered the sleep state, ns.
     pub suspend_ns: Option<i64>,
     /// Time asleep, ns.
@@ -227,7 +229,7 @@ fn sample((boot, kernel): (i64, &str), sleep: &LinuxSleep, trace: &Trace) -> Sle
     let slowest = sleep.details.devices.first().filter(|device| device.total_ns > 0);
     let batteries = &sleep.details.batteries;
     let used_uwh = batteries.iter().fold(0_i64, |sum, battery| sum.saturating_add(battery.used_uwh));
-    let is_aborted = sleep.details.outcome == SleepOutcome::Aborted;
+    let has_failed = matches!(sleep.details.outcome, SleepOutcome::Aborted | SleepOutcome::Crashed);
     let historic = HistoricSleep {
         number: 0,
         boot,
@@ -236,9 +238,10 @@ fn sample((boot, kernel): (i64, &str), sleep: &LinuxSleep, trace: &Trace) -> Sle
         kernel: kernel.to_owned(),
         variant: sleep.variant,
         outcome: sleep.details.outcome,
-        failed: is_aborted,
+        failed: has_failed,
         error: sleep.details.error,
         refusals: sleep.details.refusals.clone(),
+        crash: sleep.details.crash.clone(),
         suspend_ns: sleep.details.suspend.duration_ns,
         asleep_ns: sleep.details.asleep.slept_ns,
         resume_ns: sleep.details.resume.duration_ns,

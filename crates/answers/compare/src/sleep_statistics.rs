@@ -140,7 +140,7 @@ fn variant_statistics(variant: &str, sleeps: &[&SleepSample]) -> Option<SleepSta
         variant: variant.to_owned(),
         sleeps: sleeps.len() as u64,
         aborted: count(SleepOutcome::Aborted),
-        unfinished: count(SleepOutcome::Unfinished),
+        unfinished: count(SleepOutcome::Unfinished) + count(SleepOutcome::Crashed),
         suspend: spread(&slept, |sleep| sleep.suspend_ns),
         resume: spread(&slept, |sleep| sleep.resume_ns),
         devices: devices(sleeps),

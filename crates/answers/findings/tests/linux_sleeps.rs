@@ -9,6 +9,8 @@ use onoff_trace::{
     PowerRequestScope, PowerStateKind, Process, StringId, SystemKind, TableSet, Thread, Trace, milestone, power_phase,
 };
 
+use crate::linux_machine::diagnosed;
+
 const MS: i64 = 1_000_000;
 
 struct Sleep {
@@ -267,4 +269,71 @@ fn reports_firmware_resume_above_one_second() {
     assert_eq!(costs(&findings), [("firmware", Some(1_400 * MS), CostBasis::CriticalPath)]);
     assert!(has_evidence(findings[0], "average over all resumes of this boot: 900 ms"));
     assert_eq!(unchecked(&slow), ["linux/network-slow-after-resume", "linux/sleep-device-slow"]);
+}
+
+/// Reads lines of a kernel log. Returns the diagnosis and its finding about a sleep that failed: subject and title.
+fn failed_sleep(lines: &str) -> (Diagnosis, Option<(String, String)>) {
+    let text = format!("[    0.000000] Linux version 6.6.1\n[    1.500000] Run /sbin/init as init process\n{lines}");
+    let diagnosis = diagnosed(vec![("dmesg".to_owned(), text.into_bytes())]);
+    let finding = diagnosis.findings.iter().find(|finding| finding.code == "linux/sleep-aborted");
+    let finding = finding.map(|finding| (finding.subject.name.clone(), finding.title.clone()));
+    (diagnosis, finding)
+}
+
+#[test]
+fn kernel_messages_name_device_that_refused() {
+    const ENTRY: &str = "[   60.000000] PM: suspend entry (deep)\n";
+    const EXIT: &str = "[   60.900000] PM: suspend exit\n";
+    let error = |line: &str| failed_sleep(&format!("{ENTRY}[   60.500000] {line}\n{EXIT}")).1;
+    for (line, device) in [
+        ("PM: Device 1-1 failed to suspend async: error -16", "1-1"),
+        ("amdgpu 0000:04:00.0: PM: failed to suspend async: error -16", "0000:04:00.0"),
+        ("PM: Device 0000:00:1c.0 failed to suspend noirq: error -16", "0000:00:1c.0"),
+    ] {
+        let title = format!("the sleep was aborted: {device} refused (error -16)");
+        assert_eq!(error(line), Some((device.to_owned(), title)));
+    }
+    for line in [
+        "PM: noirq suspend of devices failed",
+        "PM: late suspend of devices failed",
+        "Freezing user space processes failed after 20.008 seconds (1 tasks refusing to freeze, wq_busy=0):",
+    ] {
+        assert_eq!(error(line), Some(("sleep".to_owned(), "the sleep was aborted".to_owned())), "{line}");
+    }
+    // The self-test reports the error after the end of the sleep.
+    let test = failed_sleep(&format!("{ENTRY}{EXIT}[   60.950000] PM: suspend test failed, error -22\n"));
+    assert_eq!(test.1, Some(("sleep".to_owned(), "the sleep was aborted (error -22)".to_owned())));
+    // A device that fails to resume does not abort a sleep, nor does what wakes a suspend-to-idle.
+    assert_eq!(error("PM: Device 1-1 failed to resume async: error -16"), None);
+    let idle = "[   60.300000] PM: suspend-to-idle\n[   69.000000] PM: Wakeup pending, aborting suspend\n\
+                [   69.000100] PM: last active wakeup source: eventpoll\n[   69.000200] PM: resume from suspend-to-idle\n\
+                [   69.900000] PM: suspend exit\n";
+    assert_eq!(failed_sleep(&format!("[   60.000000] PM: suspend entry (s2idle)\n{idle}")).1, None);
+}
+
+#[test]
+fn kernel_error_during_sleep_is_named() {
+    const ENTRY: &str =
+        "[   60.000000] PM: suspend entry (deep)\n[   60.400000] PM: suspend devices took 0.352 seconds\n";
+    const OOPS: &str = "[   60.500000] BUG: kernel NULL pointer dereference, address: 000000000000001c\n\
+                        [   60.500001] #PF: supervisor read access in kernel mode\n[   60.500002] Oops: 0000 [#1] PREEMPT SMP\n\
+                        [   60.500003] RIP: 0010:evtchn_suspend+0x1f/0x30\n";
+    let (diagnosis, finding) = failed_sleep(&format!("{ENTRY}{OOPS}"));
+    let title = "the kernel failed during the sleep: BUG: kernel NULL pointer dereference, address: 000000000000001c \
+                 in evtchn_suspend";
+    assert_eq!(finding, Some(("sleep".to_owned(), title.to_owned())));
+    assert!(diagnosis.transitions.iter().any(|transition| transition.kind.contains("suspend to memory")));
+    let arm = "[   60.500000] Unable to handle kernel paging request at virtual address dead0000\n\
+               [   60.500002] Internal error: Oops: 96000004 [#1] SMP\n[   60.500003] pc : imx_suspend+0x10/0x20\n";
+    assert!(
+        failed_sleep(&format!("{ENTRY}{arm}")).1.is_some_and(|(_, title)| title.ends_with("dead0000 in imx_suspend"))
+    );
+    // Without an error, the end is only not recorded. A warning is no failure, and neither is an error before the sleep.
+    let warning =
+        "[   60.500000] WARNING: CPU: 0 PID: 9 at drivers/x.c:9 x+0x1/0x2\n[   60.500001] RIP: 0010:x+0x1/0x2\n";
+    for lines in [ENTRY.to_owned(), format!("{ENTRY}{warning}"), format!("{}{ENTRY}", OOPS.replace("60.5", "50.5"))] {
+        assert_eq!(failed_sleep(&lines).1, None, "{lines}");
+    }
+    // The sleep went on and ended.
+    assert_eq!(failed_sleep(&format!("{ENTRY}{OOPS}[   61.000000] PM: suspend exit\n")).1, None);
 }

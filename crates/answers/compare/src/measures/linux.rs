@@ -114,6 +114,7 @@ pub fn linux_sleep_run(origin: &Origin, sleep: &LinuxSleep) -> Run {
         // An aborted suspend did not sleep, whatever was requested.
         kind: match sleep.details.outcome {
             SleepOutcome::Aborted => "aborted".to_owned(),
+            SleepOutcome::Crashed => "crashed".to_owned(),
             _ => variant(sleep.variant),
         },
         exclusions: losses(&sleep.losses, &sleep.affecting_losses).into_iter().collect(),

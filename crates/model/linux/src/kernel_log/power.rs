@@ -92,6 +92,10 @@ struct Cycle {
     /// times after the first line are only upper bounds: durations in messages are valid, differences between messages
     /// are not.
     by_receipt: bool,
+    /// When the processors entered suspend-to-idle, ns.
+    idle_ns: Option<i64>,
+    /// Index in `points` of the kernel's report of its own error.
+    crash: Option<usize>,
 }
 
 /// Times of the lines that bound the intervals in which devices suspend and resume. Without debug messages the kernel
@@ -111,6 +115,8 @@ pub(super) struct PowerTracker {
     /// True if the trace has device callbacks.
     has_callbacks: bool,
     by_receipt: bool,
+    /// Index in `activities` of the last cycle.
+    last_row: Option<usize>,
 }
 
 /// Maximum number of callbacks per cycle.
@@ -119,7 +125,7 @@ const MAX_CALLBACKS: usize = 1 << 20;
 impl PowerTracker {
     /// Creates a tracker. `by_receipt` is true if messages have the time of receipt instead of the kernel's time.
     pub(super) fn new(by_receipt: bool, assembly: &Assembly) -> Self {
-        Self { cycle: None, has_callbacks: !assembly.power_requests.is_empty(), by_receipt }
+        Self { cycle: None, has_callbacks: !assembly.power_requests.is_empty(), by_receipt, last_row: None }
     }
 
     pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
@@ -144,6 +150,16 @@ impl PowerTracker {
         }
         // Image sizes are logged while the image is written and, by another kernel, while it is read.
         if image(time_ns, text, assembly).is_some() {
+            return true;
+        }
+        // The self-test of sleeps reports an error after the end of the sleep (`kernel/power/suspend_test.c`).
+        if let Some(code) = text.strip_prefix("PM: suspend test failed, error ")
+            && self.cycle.is_none()
+            && let Some(row) = self.last_row.and_then(|index| assembly.activities.get_mut(index))
+        {
+            row.status = row.status.or_else(|| code.trim().parse::<i32>().ok().map(i32::cast_unsigned));
+            let (name, detail) = (milestone::POWER_ABORTED, text.trim_start_matches("PM: "));
+            assembly.add_milestone(time_ns, name, detail, None, EVENT);
             return true;
         }
         let Some(cycle) = &mut self.cycle else { return false };
@@ -182,12 +198,14 @@ impl PowerTracker {
             device_bounds: DeviceBounds::default(),
             last_ns: start_ns,
             by_receipt: self.by_receipt,
+            idle_ns: None,
+            crash: None,
         });
     }
 
     fn end(&mut self, end_ns: Option<i64>, assembly: &mut Assembly) {
         if let Some(cycle) = self.cycle.take() {
-            cycle.finish(end_ns, assembly);
+            self.last_row = cycle.finish(end_ns, assembly);
         }
     }
 
@@ -358,6 +376,28 @@ impl Cycle {
             }
             let name = milestone::POWER_SLEEP_TIME;
             self.points.push((time_ns, name, String::new(), slept_ns));
+        } else if is_crash(text) {
+            if self.crash.is_none() {
+                self.crash = Some(self.points.len());
+                self.points.push((time_ns, milestone::KERNEL_OOPS, text.to_owned(), None));
+            }
+        } else if let Some(function) = crash_function(text) {
+            if let Some((_, _, detail, _)) = self.crash.and_then(|index| self.points.get_mut(index))
+                && !detail.contains(" in ")
+            {
+                detail.push_str(" in ");
+                detail.push_str(function);
+            }
+        } else if text == "PM: suspend-to-idle" {
+            self.idle_ns.get_or_insert(time_ns);
+        } else if text == "PM: resume from suspend-to-idle" {
+            if let (Some(start_ns), false) = (self.idle_ns.take(), self.by_receipt) {
+                self.add_phase(power_phase::MACHINE, "", start_ns, Some(time_ns), assembly);
+            }
+        } else if self.idle_ns.is_some()
+            && (text.contains("Wakeup pending, ") || text.contains("active wakeup source: "))
+        {
+            // What ends a suspend-to-idle is a wakeup, which the kernel reports with the same words.
         } else if is_abort(text) {
             let text = text.strip_prefix("PM: ").unwrap_or(text);
             self.status = self.status.or_else(|| error_code(text));
@@ -411,21 +451,23 @@ impl Cycle {
         Some(())
     }
 
-    fn finish(mut self, end_ns: Option<i64>, assembly: &mut Assembly) {
+    /// Adds the rows. Returns the index of the activity that spans the cycle.
+    fn finish(mut self, end_ns: Option<i64>, assembly: &mut Assembly) -> Option<usize> {
         let event = self.event();
         while let Some(&(name, ..)) = self.open.first() {
             self.close(name, None, assembly);
         }
         self.infer_device_phases(assembly);
         let last_ns = end_ns.unwrap_or(i64::MAX);
-        let traced = assembly.activities.iter_mut().find(|row| {
+        let traced = assembly.activities.iter().position(|row| {
             row.kind == ActivityKind::PowerTransition
                 && row.start_ns <= last_ns
                 && row.end_ns.unwrap_or(i64::MAX) >= self.start_ns
         });
         let state = assembly.texts.intern(self.state);
         let detail = assembly.texts.intern(&self.detail);
-        let (begin_ns, is_traced) = match traced {
+        let index = traced.unwrap_or(assembly.activities.len());
+        let (begin_ns, is_traced) = match assembly.activities.get_mut(index) {
             Some(row) => {
                 row.start_ns = row.start_ns.min(self.start_ns);
                 // The trace ends when processes are thawed, and the log slightly later. If the log has no end, the end
@@ -474,7 +516,34 @@ impl Cycle {
             }
         }
         assembly.power_requests.extend(self.callbacks);
+        Some(index)
     }
+}
+
+/// True for the first line of the kernel's report of its own error. Warnings and lockups that it survives do not count.
+fn is_crash(text: &str) -> bool {
+    const STARTS: [&str; 9] = [
+        "BUG: kernel NULL pointer",
+        "BUG: unable to handle",
+        "Unable to handle kernel ",
+        "kernel BUG at ",
+        "Kernel panic - not syncing",
+        "Internal error: ",
+        "Oops",
+        "general protection fault",
+        "Kernel BUG ",
+    ];
+    let text = text.strip_prefix("---[ end ").unwrap_or(text);
+    STARTS.iter().any(|start| text.starts_with(start))
+}
+
+/// Returns the function in `RIP: 0010:xen_suspend+0x1/0x2`, `pc : f+0x1/0x2` or `PC is at f+0x1/0x2`.
+fn crash_function(text: &str) -> Option<&str> {
+    let place = ["RIP: 0010:", "RIP: e030:", "pc : ", "PC is at ", "epc : "]
+        .iter()
+        .find_map(|start| text.strip_prefix(start))?;
+    let (function, _) = place.split_once("+0x")?;
+    (!function.is_empty() && !function.contains(' ')).then_some(function)
 }
 
 /// True for messages that report why a sleep was aborted (`kernel/power/`, `drivers/base/power/`). A device that fails
@@ -489,6 +558,11 @@ fn is_abort(text: &str) -> bool {
     message.starts_with("Some devices failed to ")
         || message.starts_with("Wakeup pending, aborting")
         || message.starts_with("Freezing of tasks ")
+        // Since 6.2: `Freezing user space processes failed after 20.008 seconds (1 tasks refusing to freeze, …)`.
+        || message.starts_with("Freezing ") && message.contains(" tasks refusing to freeze")
+        || message.ends_with(" suspend of devices failed")
+        || message.starts_with("suspend test failed")
+        || message.contains("active wakeup source: ")
         || message.starts_with("Image saving failed")
         // Of a hibernation whose image cannot be created or written (`kernel/power/swap.c`, `hibernate.c`).
         || message.starts_with("Cannot find swap device")
@@ -514,6 +588,12 @@ mod abort_tests {
             "PM: hibernation: Error -12 creating image",
             "PM: hibernation: Not enough free memory",
             "PM: Not enough free swap",
+            "PM: noirq suspend of devices failed",
+            "PM: late suspend of devices failed",
+            "PM: last active wakeup source: eventpoll",
+            "Freezing user space processes failed after 20.008 seconds (1 tasks refusing to freeze, wq_busy=0):",
+            "Freezing of tasks failed after 20.003 seconds (1 tasks refusing to freeze, wq_busy=0):",
+            "Freezing of tasks aborted after 0.001 seconds",
         ] {
             assert!(is_abort(text), "{text}");
         }
@@ -522,6 +602,7 @@ mod abort_tests {
             "PM: hibernation: Creating image:",
             "PM: hibernation: Basic memory bitmaps created",
             "Error -12 loading firmware",
+            "Freezing user space processes completed (elapsed 0.003 seconds)",
         ] {
             assert!(!is_abort(text), "{text}");
         }

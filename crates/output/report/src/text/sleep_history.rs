@@ -154,6 +154,7 @@ fn ending(sleep: &HistoricSleep) -> Option<String> {
             Some("did not wake up: the next record is of another boot".to_owned())
         }
         SleepOutcome::Unfinished => Some("the end is not in the recording".to_owned()),
+        SleepOutcome::Crashed => Some(format!("the kernel failed: {}", sleep.crash)),
         SleepOutcome::Slept | SleepOutcome::Unknown => None,
     }
 }

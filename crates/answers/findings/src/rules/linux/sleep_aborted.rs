@@ -6,7 +6,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A sleep that was aborted before the computer slept, and the device or reason for it.
+    /// A sleep that was aborted, or in which the kernel failed, and the device or reason for it.
     ///
     /// # Why it costs time
     /// All of the suspend and the resume was wasted, and a closed laptop stays warm and drains its battery.
@@ -31,7 +31,7 @@ rule! {
 const MAX_REASONS: usize = 5;
 
 fn check(sleep: &LinuxSleep) -> Outcome {
-    if sleep.details.outcome != SleepOutcome::Aborted {
+    if !matches!(sleep.details.outcome, SleepOutcome::Aborted | SleepOutcome::Crashed) {
         return Ok(Vec::new());
     }
     let failed_callbacks: Vec<_> = sleep
@@ -40,27 +40,30 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         .iter()
         .filter(|callback| callback.details.error.is_some_and(|error| error != 0))
         .collect();
-    let error = match sleep.details.error {
-        Some(error) => format!(" (error {error})"),
-        None => String::new(),
-    };
+    let error = sleep.details.error.map_or_else(String::new, |error| format!(" (error {error})"));
     let length = sleep.end_ns.zip(sleep.start_ns).map(|(end, start)| end.saturating_sub(start).max(0));
     // A quick abort costs little, but the finding stays: the computer did not sleep.
     let length = length.filter(|&ns| ns >= thresholds::NOISE_NS);
-    let (subject, refusal) = match failed_callbacks.first() {
-        Some(callback) => (
-            FindingSubject::new(FindingSubjectKind::Device, callback.device.as_str()),
-            format!(": {} refused", callback.device),
-        ),
-        None => (FindingSubject::new(FindingSubjectKind::Transition, "sleep"), String::new()),
+    let (subject, refusal) = match sleep.details.refused_by.as_str() {
+        "" => (FindingSubject::new(FindingSubjectKind::Transition, "sleep"), String::new()),
+        device => (FindingSubject::new(FindingSubjectKind::Device, device), format!(": {device} refused")),
     };
-    let mut finding = RuleFinding::new(subject, format!("the sleep was aborted{refusal}{error}"))
-        .cost(length.map_or(Cost::UNKNOWN, Cost::on_path))
-        .evidence(sleep.start_ns, format!("suspend started ({})", sleep.details.event))
-        .advice(
+    let (title, advice) = if sleep.details.outcome == SleepOutcome::Crashed {
+        (
+            format!("the kernel failed during the sleep: {}", sleep.details.crash),
+            "update the kernel, or report the error with the lines after it; test with the driver that they name unloaded",
+        )
+    } else {
+        (
+            format!("the sleep was aborted{refusal}{error}"),
             "fix what refused; if a wakeup interrupted the suspend, disable wakeup sources that are not needed \
              (/sys/devices/.../power/wakeup)",
-        );
+        )
+    };
+    let mut finding = RuleFinding::new(subject, title)
+        .cost(length.map_or(Cost::UNKNOWN, Cost::on_path))
+        .evidence(sleep.start_ns, format!("suspend started ({})", sleep.details.event))
+        .advice(advice);
     for reason in sleep.details.refusals.iter().take(MAX_REASONS) {
         finding = finding.evidence(None, format!("kernel message: {reason}"));
     }

@@ -215,7 +215,10 @@ impl<'t> Source<'t> {
         let aborted = error.is_some() || !refusals.is_empty();
         let (suspend, asleep, resume) = asleep::halves(trace, cycle, variant, &phases, machine.as_ref(), aborted);
         let tasks = tasks::frozen(trace, &self.images, &self.task_names, &phases, cycle.until_ns);
+        let crash = cycle.milestones(trace, milestone::KERNEL_OOPS).next();
+        let crash = crash.map_or_else(String::new, |row| trace.text(row.detail).to_owned());
         let outcome = match (&machine, end_ns) {
+            (_, None) if !crash.is_empty() => SleepOutcome::Crashed,
             (_, None) => SleepOutcome::Unfinished,
             // A hibernation that fails while it writes the image had stopped the machine for the snapshot.
             (Some(_), Some(_)) if variant != Variant::Hibernate || !aborted => SleepOutcome::Slept,
@@ -259,7 +262,9 @@ impl<'t> Source<'t> {
                 event: trace.text(activity.event).to_owned(),
                 outcome,
                 error,
+                refused_by: refused_by(&callbacks, &refusals, aborted),
                 refusals,
+                crash,
                 requested_by: activity
                     .pid
                     .and_then(|pid| self.images.image_at(pid, activity.start_ns))
@@ -302,6 +307,20 @@ impl<'t> Source<'t> {
         let latest_ns = cycle.until_ns.min(start_ns.saturating_add(MAX_POST_RESUME_NS));
         idle::find_settling_before(self.trace, &mut self.owners, start_ns, latest_ns, options.idle)
     }
+}
+
+/// Returns the device that refused to suspend: of the first callback with an error, otherwise of the first message that
+/// names one, such as `amdgpu 0000:04:00.0: PM: failed to suspend async: error -19` or `Device 1-1 failed to suspend`.
+fn refused_by(callbacks: &[DeviceCallback], refusals: &[String], aborted: bool) -> String {
+    let failed = callbacks.iter().find(|callback| callback.details.error.is_some_and(|error| error != 0));
+    let of_message = || {
+        refusals.iter().find_map(|message| match message.split_once(": PM: failed to ") {
+            Some((subject, _)) => subject.split(' ').next_back(),
+            None => message.strip_prefix("Device ").and_then(|rest| Some(rest.split_once(" failed to ")?.0)),
+        })
+    };
+    let device = failed.filter(|_| aborted).map(|callback| callback.device.as_str()).or_else(of_message);
+    device.unwrap_or_default().to_owned()
 }
 
 fn wake_sources(trace: &Trace, cycle: &Cycle) -> Vec<WakeSource> {

@@ -27,6 +27,8 @@ pub enum SleepOutcome {
     Unknown,
     /// The end of the suspend is not in the recording.
     Unfinished,
+    /// The kernel reported an error of its own, and nothing after that ended the suspend.
+    Crashed,
 }
 
 /// A Linux suspend and resume, with the time asleep.
@@ -45,6 +47,10 @@ pub struct LinuxSuspend {
     pub error: Option<i32>,
     /// Why it was aborted, as reported by the kernel.
     pub refusals: Vec<String>,
+    /// The device that refused, as named by the kernel; empty if the suspend was not aborted or none was recorded.
+    pub refused_by: String,
+    /// The kernel's report of its own error (oops, BUG, panic) during the suspend; empty if there was none.
+    pub crash: String,
     /// The process that requested the suspend; empty if not recorded.
     pub requested_by: String,
     /// Process id of the requester.

@@ -70,7 +70,14 @@ fn answer(sleep: &LinuxSleep) -> String {
     let mut sentence = match sleep.details.outcome {
         SleepOutcome::Aborted => {
             let error = sleep.details.error.map_or_else(String::new, |error| format!(" with error {error}"));
-            format!("{}: aborted{error}; {down}, {up}", kind(sleep))
+            let device = match sleep.details.refused_by.as_str() {
+                "" => String::new(),
+                device => format!(" by {}", printable(device)),
+            };
+            format!("{}: aborted{device}{error}; {down}, {up}", kind(sleep))
+        }
+        SleepOutcome::Crashed => {
+            format!("{}: the kernel failed ({}); {down}", kind(sleep), printable(&sleep.details.crash))
         }
         _ => {
             let asleep = match sleep.details.asleep.slept_ns {
@@ -87,6 +94,9 @@ fn answer(sleep: &LinuxSleep) -> String {
     }
     if sleep.details.outcome == SleepOutcome::Unfinished {
         sentence += "; the end is not in the recording";
+    }
+    if !sleep.details.crash.is_empty() && sleep.details.outcome != SleepOutcome::Crashed {
+        sentence += &format!("; the kernel reported an error ({})", printable(&sleep.details.crash));
     }
     sentence + "."
 }

@@ -23,6 +23,9 @@ const FAILED_SEVERITY_NS: i64 = 1_000_000_000_000_000;
 
 /// Describes why a sleep failed; `None` if it did not.
 fn failure(sleep: &LinuxSleep) -> Option<String> {
+    if sleep.details.outcome == SleepOutcome::Crashed {
+        return Some(format!("the kernel failed: {}", sleep.details.crash));
+    }
     if sleep.details.outcome != SleepOutcome::Aborted {
         return None;
     }
@@ -48,7 +51,7 @@ impl SleepReport for LinuxSuspend {
     fn severity(sleep: &LinuxSleep) -> i64 {
         let time_ns = sleep.total_ns.unwrap_or(sleep.total_at_least_ns);
         match sleep.details.outcome {
-            SleepOutcome::Aborted => time_ns.saturating_add(FAILED_SEVERITY_NS),
+            SleepOutcome::Aborted | SleepOutcome::Crashed => time_ns.saturating_add(FAILED_SEVERITY_NS),
             _ => time_ns,
         }
     }
