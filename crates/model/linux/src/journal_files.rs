@@ -197,20 +197,36 @@ impl<'f> Journals<'f> {
     }
 }
 
-/// Returns the names of the text journals from another time than the exports of journals; empty if the recording has
-/// another journal, whose time is not known before it is read.
+/// Returns the names of the text journals from another time than all journals with more precise times; empty if the time
+/// of one is not known before it is read.
 fn texts_of_other_times<'f>(parts: &[Part<'f>]) -> Vec<&'f str> {
-    let exports = parts.iter().filter(|part| matches!(part.kind, PartKind::JournalExport | PartKind::JournalJson));
-    let ranges: Vec<(i64, i64)> = exports.filter_map(|part| realtime_range_us(part.bytes)).collect();
-    if ranges.is_empty() || parts.iter().any(|part| matches!(part.kind, PartKind::Journal | PartKind::JournalVerbose)) {
+    let journals = parts.iter().filter_map(|part| match part.kind {
+        PartKind::Journal => Some(header_range_us(part.bytes)),
+        PartKind::JournalExport | PartKind::JournalJson => Some(realtime_range_us(part.bytes)),
+        PartKind::JournalVerbose => Some(None),
+        _ => None,
+    });
+    let Some(ranges) = journals.collect::<Option<Vec<(i64, i64)>>>().filter(|ranges| !ranges.is_empty()) else {
         return Vec::new();
-    }
+    };
     let is_of_other_time = |part: &&Part<'f>| {
         part.kind == PartKind::JournalText
             && TextRange::new(part.bytes)
                 .is_some_and(|text| !ranges.iter().any(|&(first_us, last_us)| text.overlaps(first_us, last_us)))
     };
     parts.iter().filter(is_of_other_time).map(|part| part.name).collect()
+}
+
+/// Returns the times of the first and the last entry in the header of a journal file (systemd, `journal-def.h`), µs since
+/// 1970.
+fn header_range_us(bytes: &[u8]) -> Option<(i64, i64)> {
+    const FIRST: usize = 184;
+    const LAST: usize = 192;
+    let time = |at: usize| {
+        let field = bytes.get(at..at + 8)?.try_into().ok()?;
+        i64::try_from(u64::from_le_bytes(field)).ok().filter(|&us| us > 0)
+    };
+    Some((time(FIRST)?, time(LAST)?))
 }
 
 /// Returns the times of the first and the last entry of an export or JSON file, µs since 1970.
@@ -353,6 +369,21 @@ mod tests {
                 assert_eq!(losses(journal, text), [("journal_texts_skipped", String::new())], "{text}");
             }
         }
+        // A binary journal has the times in its header.
+        let entry = |us| JournalEntry { realtime_us: us, sequence_number: us, boot_id: 1, ..JournalEntry::default() };
+        let mut binary = JournalWriter::default().file(&[entry(1_700_000_000_000_000), entry(1_700_003_600_000_000)]);
+        let in_binary = |binary: &[u8], text: &'static str| {
+            let part = |kind, name, bytes| Part { kind, name, bytes };
+            let journal = part(PartKind::Journal, "system.journal", binary);
+            texts_of_other_times(&[journal, part(PartKind::JournalText, "old.log", text.as_bytes())]).len()
+        };
+        for (offset, us) in [(184, 1_700_000_000_000_000_u64), (192, 1_700_003_600_000_000)] {
+            binary[offset..offset + 8].copy_from_slice(&us.to_le_bytes());
+        }
+        assert_eq!(in_binary(&binary, "2022-11-14T22:13:20+0000 host cron[1]: x\n"), 1);
+        assert_eq!(in_binary(&binary, "2023-11-14T22:13:25+0000 host cron[1]: x\n"), 0);
+        binary[184..200].fill(0);
+        assert_eq!(in_binary(&binary, "2022-11-14T22:13:20+0000 host cron[1]: x\n"), 0);
         // A text without times that can be compared.
         assert_eq!(losses((PartKind::JournalExport, export), "hello\n"), [("journal_texts_skipped", String::new())]);
     }
