@@ -1,6 +1,6 @@
 //! Explains why something took long: the result of `onoff why`.
 
-use onoff_trace::{Losses, Pattern, TableName, TableSet, Trace};
+use onoff_trace::{Duration, Losses, Pattern, TableName, TableSet, Trace};
 use serde::Serialize;
 
 use crate::account::{AccountBuilder, PhaseAccount, has_no_path};
@@ -241,7 +241,7 @@ fn no_match_message(question: &WhyQuestion, report: &WhyReport) -> String {
     } else {
         ""
     };
-    format!("{subject}{when} took {} ms or longer{hint}", question.min_duration_ns / 1_000_000)
+    format!("{subject}{when} took {} or longer{hint}", Duration::from_ns(question.min_duration_ns))
 }
 
 fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate> {

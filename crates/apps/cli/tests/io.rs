@@ -363,6 +363,9 @@ fn rejects_unanswerable_queries_with_reason() {
     let (code, reason) = folder.failure("io open.csv");
     assert_eq!(code, 2);
     assert!(reason.contains("no reads or writes in the recording"), "{reason}");
+    folder.file("programs.csv", b"process,operation,offset,length\nmake,read,0,4\n");
+    let (code, reason) = folder.failure("io programs.csv --process cc");
+    assert_eq!((code, reason.contains("--process: no reads or writes of these processes")), (2, true), "{reason}");
     folder.file("fio.log", b"0, 20039, 0, 8192\n");
     let (code, reason) = folder.failure("io fio.log");
     assert_eq!(code, 1);

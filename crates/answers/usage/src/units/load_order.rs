@@ -279,6 +279,7 @@ mod tests {
         assert_eq!(services[1].held_up, ["RpcEptMapper", "eventlog"]);
         // The host process of DcomLaunch was created within 1 ms.
         assert!(services[0].held_up.is_empty(), "{:?}", services[0].held_up);
+        assert!(services[1].notable_wait().is_none() && services[2].notable_wait().is_some());
         let totals: Vec<_> = services.iter().map(|service| service.held_up_total).collect();
         assert_eq!(totals, [0, 3, 1, 0, 0]);
     }

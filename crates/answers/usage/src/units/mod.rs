@@ -40,6 +40,7 @@ pub fn units(trace: &Trace) -> Vec<Unit> {
         // A short wait until the manager has created the earlier service's process is not a wait for that service.
         let is_held_up =
             |earlier: &Unit| wait.kind != WaitKind::Container || earlier.container_ns.is_some_and(|ns| ns >= NOISE_NS);
+        units[index].is_brief_wait = earlier.and_then(|earlier| units.get(earlier)).is_some_and(|row| !is_held_up(row));
         if let Some(earlier) = earlier.filter(|&earlier| units.get(earlier).is_some_and(is_held_up)) {
             let name = units[index].name.clone();
             let held_up_count = units[index].held_up_total.saturating_add(1);
@@ -97,6 +98,7 @@ pub fn unit(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Unit
         start_type: row.start_type,
         on_path: false,
         waited_for: None,
+        is_brief_wait: false,
         held_up: Vec::new(),
         held_up_total: 0,
         processes: Vec::new(),

@@ -201,6 +201,9 @@ pub struct Unit {
     pub on_path: bool,
     /// What it waited for last; `None` if not recorded.
     pub waited_for: Option<UnitWait>,
+    /// Whether that took less than 300 ms until the earlier service had a process, which no report calls a wait.
+    #[serde(skip)]
+    pub is_brief_wait: bool,
     /// Names of the units that waited for this unit.
     pub held_up: Vec<String>,
     /// Number of units that waited for this unit, directly or indirectly.
@@ -209,6 +212,14 @@ pub struct Unit {
     pub processes: Vec<UnitProcess>,
     /// The record that set the start.
     pub event: String,
+}
+
+impl Unit {
+    /// Returns what the unit waited for, if the wait was long enough to be called one.
+    #[must_use]
+    pub fn notable_wait(&self) -> Option<&UnitWait> {
+        self.waited_for.as_ref().filter(|_| !self.is_brief_wait)
+    }
 }
 
 /// A unit that was still starting when the recording ended.

@@ -52,7 +52,7 @@ pub struct FirmwareArguments {
     pub guids: Vec<PathBuf>,
 
     /// Boot to read from a serial log: 0 is the last, -1 the one before
-    #[arg(long, value_name = "BOOT", allow_hyphen_values = true, default_value_t = 0, value_parser = clap::value_parser!(i64).range(..=0))]
+    #[arg(long, value_name = "BOOT", allow_hyphen_values = true, default_value_t = 0, value_parser = boot_number)]
     pub boot: i64,
 
     /// Output format
@@ -65,4 +65,10 @@ pub struct FirmwareArguments {
 
     #[command(flatten)]
     pub output: OutputArguments,
+}
+
+/// Parses the number of a boot, counted back from the last one.
+fn boot_number(text: &str) -> Result<i64, String> {
+    let number = text.parse::<i64>().ok().filter(|&number| number <= 0);
+    number.ok_or_else(|| "boots are counted back from the last one: 0, -1, -2, …".to_owned())
 }

@@ -190,6 +190,7 @@ pub fn failure(error: QueryError<RequestsError>) -> Failure {
     Failure::from_query_error_with(error, |reason| match reason {
         RequestsError::Range(error) => format!("--range: {error}"),
         reason @ RequestsError::NoPhase => format!("--by phase: {reason}"),
+        reason @ RequestsError::NoProcess => format!("--process: {reason}"),
         RequestsError::NoRequests(message) => message,
     })
 }

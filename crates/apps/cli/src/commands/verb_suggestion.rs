@@ -11,6 +11,8 @@ use crate::failure::Failure;
 /// Adds the first of `paths` to the message of a [`Failure::NoData`], and the verb that reads this file, if any.
 pub fn add(failure: Failure, paths: &[PathBuf]) -> Failure {
     let Failure::NoData(message) = failure else { return failure };
+    // What an option asks for is missing; the verb fits.
+    let is_about_option = message.starts_with("--");
     let Some(first) = paths.first() else { return Failure::NoData(message) };
     let name = match (is_standard_input(first), paths.len()) {
         (true, _) => "standard input".to_owned(),
@@ -21,7 +23,9 @@ pub fn add(failure: Failure, paths: &[PathBuf]) -> Failure {
     let message = if names_file { message } else { format!("{name}: {message}") };
     match identify_other_kind(paths) {
         // The message may name the recording already.
-        Some(KnownKind { description, read_by, .. }) if !message.contains(description.trim_start_matches("a ")) => {
+        Some(KnownKind { description, read_by, .. })
+            if !is_about_option && !message.contains(description.trim_start_matches("a ")) =>
+        {
             Failure::no_data(format!("{message}. It is {description}: {read_by} reads it"))
         }
         _ => Failure::NoData(message),

@@ -76,6 +76,9 @@ pub fn section(list: &BootList) -> Section<'_> {
                 (false, false) if boot.kernel_start == Some(true) => {
                     "no record of the log service; no shutdown recorded"
                 }
+                // The end of the start is what journals are searched for.
+                (false, true) if boot.kernel_start.is_none() => "end of the start not recorded",
+                (false, false) if boot.kernel_start.is_none() => "neither end of the start nor shutdown recorded",
                 (false, true) => "start not recorded",
                 (false, false) => "neither start nor shutdown recorded",
             };

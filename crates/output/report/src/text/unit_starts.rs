@@ -47,7 +47,7 @@ pub fn section<'a, D>(transition: &'a Transition<D>, note_suffix: &str, top: usi
             Cell::with_display_text(value, if unit.on_path { "on path" } else { "" }).with_style(WORST)
         })
         .data("held_up", |unit| Value::Text(unit.held_up.join(";").into()))
-        .data("waited_for", |unit| Value::text(unit.waited_for.as_ref().map_or("", |waited| waited.name.as_str())))
+        .data("waited_for", |unit| Value::text(unit.notable_wait().map_or("", |waited| waited.name.as_str())))
         .name("", "", 100, |unit| Cell::text_only(QUIET, wait_details(unit, is_linux)))
         .build_if_any()
 }
@@ -69,7 +69,7 @@ fn wait_details(unit: &Unit, is_linux: bool) -> String {
         }
         names => parts.push(format!("blocked {}", names.join(", "))),
     }
-    if let Some(waited) = unit.waited_for.as_ref().filter(|waited| !waited.name.is_empty()) {
+    if let Some(waited) = unit.notable_wait().filter(|waited| !waited.name.is_empty()) {
         parts.push(match waited.kind {
             // Devices appear during the scan: nothing waits for its end.
             WaitKind::DeviceScan => format!("found by {}", waited.name),

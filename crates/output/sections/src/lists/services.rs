@@ -32,7 +32,7 @@ impl TableReport for ServiceList {
             new("outcome", "outcome", Kind::Name, |row| Value::text(row.outcome.as_str())),
             new("held_up_total", "blocked", Kind::Quantity, |row| Value::Count(row.held_up_total)),
             new("waited_for", "waited for", Kind::Name, |row| {
-                Value::from_option(row.waited_for.as_ref(), |dependency| Value::text(&dependency.name))
+                Value::from_option(row.notable_wait(), |dependency| Value::text(&dependency.name))
             })
             .with_width(24),
             new("group", "group", Kind::Name, |row| Value::text(&row.group)).with_width(28),

@@ -79,10 +79,16 @@ fn find<R>(columns: &[Column<R>], requested: &str) -> Result<Column<R>, UnknownC
         .find(|column| matches(column.name))
         .or_else(|| columns.iter().find(|column| !current.is_empty() && column.title.to_lowercase() == current))
         .copied()
-        .ok_or_else(|| UnknownColumn {
-            requested: requested.to_owned(),
-            columns: columns.iter().map(|column| short_name(column)).collect(),
-        })
+        .ok_or_else(|| UnknownColumn { requested: requested.to_owned(), columns: short_names(columns) })
+}
+
+/// Returns the names of the columns without units, except where two columns differ only in the unit.
+fn short_names<R>(columns: &[Column<R>]) -> Vec<&'static str> {
+    let is_unique = |name: &str| columns.iter().filter(|column| short_name(column) == name).count() == 1;
+    columns
+        .iter()
+        .map(|column| Some(short_name(column)).filter(|name| is_unique(name)).unwrap_or(column.name))
+        .collect()
 }
 
 fn short_name<R>(column: &Column<R>) -> &'static str {

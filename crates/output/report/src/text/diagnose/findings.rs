@@ -64,16 +64,27 @@ pub(super) fn write(diagnosis: &Diagnosis, top: usize, out: &mut dyn Write) -> i
             diagnosis.findings.len()
         )?;
     }
+    let mut texts: Vec<(String, String)> = Vec::new();
     for transition in &diagnosis.transitions {
-        write_outlook(transition, has_several, out)?;
+        let Some(text) = outlook(transition) else { continue };
+        let name = capitalized(&transition.name);
+        match texts.iter_mut().find(|(_, earlier)| *earlier == text) {
+            Some((names, _)) => *names += &format!(", {name}"),
+            None => texts.push((name, text)),
+        }
+    }
+    for (names, text) in texts {
+        let prefix = if has_several { format!("{names}: ") } else { String::new() };
+        for line in wrapped(&format!("{prefix}{text}"), remaining_cells(2, 96)) {
+            writeln!(out, "  {QUIET}{}{QUIET:#}", printable(&line))?;
+        }
     }
     Ok(())
 }
 
-/// Writes what all changes together would save, or why that is not known.
-fn write_outlook(transition: &DiagnosedTransition, has_several: bool, out: &mut dyn Write) -> io::Result<()> {
-    let prefix = if has_several { format!("{}: ", capitalized(&transition.name)) } else { String::new() };
-    let text = if let Some(combined) = &transition.combined_saving {
+/// Says what all changes together would save, or why that is not known.
+fn outlook(transition: &DiagnosedTransition) -> Option<String> {
+    if let Some(combined) = &transition.combined_saving {
         let next = match &combined.bottleneck {
             Some(bottleneck) => format!("{} ({}) would then take the most", bottleneck.name, duration(bottleneck.ns)),
             None => {
@@ -81,20 +92,16 @@ fn write_outlook(transition: &DiagnosedTransition, has_several: bool, out: &mut 
                 format!("{} ({phase_ns}) would then be the longest phase", combined.longest_phase)
             }
         };
-        format!(
-            "{prefix}The {} that were replayed would save {} together; {next}.",
+        Some(format!(
+            "The {} that were replayed would save {} together; {next}.",
             counted(combined.changes.len() as u64, "change"),
             combined.saving,
-        )
+        ))
     } else if transition.no_prediction.is_empty() {
-        return Ok(());
+        None
     } else {
-        format!("{prefix}Costs are times on the critical path, not predicted savings: {}.", transition.no_prediction)
-    };
-    for line in wrapped(&text, remaining_cells(2, 96)) {
-        writeln!(out, "  {QUIET}{}{QUIET:#}", printable(&line))?;
+        Some(format!("Costs are times on the critical path, not predicted savings: {}.", transition.no_prediction))
     }
-    Ok(())
 }
 
 fn write_finding(finding: &RuleFinding, has_several: bool, out: &mut dyn Write) -> io::Result<()> {
