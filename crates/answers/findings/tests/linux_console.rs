@@ -5,7 +5,7 @@ use onoff_findings::Diagnosis;
 use onoff_testkit::linux::TextLog;
 
 use crate::linux_logs::failed;
-use crate::linux_machine::{diagnosed, silent};
+use crate::linux_machine::{diagnosed, findings_of, silent};
 
 const LOADER: &str = "U-Boot SPL 2024.01 (Jan 08 2024 - 15:37:48 +0000)\nTrying to boot from MMC1\n\n\
     U-Boot 2024.01 (Jan 08 2024 - 15:37:48 +0000)\nDRAM:  2 GiB\n";
@@ -133,4 +133,65 @@ fn consoles_with_times_of_a_host_have_firmware_and_loader() {
     let finding = diagnosis.findings.iter().find(|finding| finding.code == "linux/firmware-or-loader-slow").unwrap();
     assert!(finding.title.contains("12"), "{}", finding.title);
     silent(&diagnosis, "linux/boot-failed");
+}
+
+#[test]
+fn boots_that_a_console_without_times_shows_as_finished() {
+    let hung = |lines: &[&str]| {
+        let log = TextLog::boot(2_000)
+            .unit("early.service", 2_100, 2_400)
+            .manager(2_500, "Starting slow.service - Slow...")
+            .manager(2_600, "Starting other.service - Other...")
+            .kernel(43_000, "usb 1-1: new device");
+        diagnosed(lines.iter().fold(log, |log, line| log.console(line)).console_file())
+    };
+    const DONE: &str = "[\u{1b}[0;32m  OK  \u{1b}[0m] Started \u{1b}[0;1;39mslow.service\u{1b}[0m - Slow.";
+    const TARGET: &str = "[  OK  ] Reached target multi-user.target - Multi-User System.";
+    let unfinished = |diagnosis: &Diagnosis| -> Vec<String> {
+        findings_of(diagnosis, "linux/boot-unfinished").iter().map(|finding| finding.subject.name.clone()).collect()
+    };
+    assert_eq!(unfinished(&hung(&[])), ["slow.service", "other.service"]);
+    // A unit that the console shows as started does not hang, the other one does.
+    assert_eq!(unfinished(&hung(&[DONE])), ["other.service"]);
+    assert_eq!(unfinished(&hung(&[DONE, "[  OK  ] Reached target basic.target - Basic System."])), ["other.service"]);
+    // Nothing hangs once the target for users is reached; a target of the same name that stops is a decoy.
+    for lines in [&[TARGET][..], &[DONE, "[  OK  ] Reached target Multi-User System."]] {
+        silent(&hung(lines), "linux/boot-unfinished");
+        silent(&hung(lines), "linux/boot-failed");
+    }
+    assert_eq!(unfinished(&hung(&["[  OK  ] Stopped target multi-user.target - Multi-User System."])).len(), 2);
+    // A panic after that does not belong to the boot; one before it does.
+    let panic = "Kernel panic - not syncing: Fatal exception";
+    let log = |panic_ms: i64| {
+        let before = TextLog::boot(2_000).kernel(3_000, "usb 1-1: new device");
+        let before = if panic_ms < 4_000 { before.kernel(panic_ms, panic) } else { before };
+        let log = before.console(TARGET);
+        diagnosed(if panic_ms >= 4_000 { log.kernel(panic_ms, panic) } else { log }.console_file())
+    };
+    silent(&log(9_000), "linux/boot-failed");
+    failed(&log(3_500), "ended in a kernel panic", "boot", "Fatal exception");
+}
+
+#[test]
+fn file_systems_that_fail_without_the_beginning_of_the_log() {
+    let failure = "Nov 05 09:41:15 pc systemd[1]: Timed out waiting for device /dev/disk/by-uuid/024D-8283.\n\
+                   Nov 05 09:41:15 pc systemd[1]: Dependency failed for File System Check on /dev/disk/by-uuid/024D-8283.\n\
+                   Nov 05 09:41:15 pc systemd[1]: Dependency failed for /boot/efi.\n";
+    let target = "Nov 05 09:41:15 pc systemd[1]: Dependency failed for Local File Systems.\n\
+                  Nov 05 09:41:15 pc systemd[1]: local-fs.target: Triggering OnFailure= dependencies.\n";
+    let diagnosis = console(&format!("{failure}{target}"));
+    let device = "dev-disk-by\\x2duuid-024D\\x2d8283.device";
+    failed(&diagnosis, "failed to mount its file systems", device, "boot-efi.mount failed");
+    // The time of the failure is unknown, because the log does not have the beginning.
+    assert!(title(&diagnosis).ends_with(&format!("its file systems: {device} failed")), "{}", title(&diagnosis));
+    // The status lines of a console, without times.
+    let status = "[FAILED] Failed to mount /var.\nSee 'systemctl status var.mount' for details.\n\
+                  [DEPEND] Dependency failed for Basic System.\n[DEPEND] Dependency failed for Local File Systems.\n";
+    let diagnosis = console(status);
+    failed(&diagnosis, "failed to mount its file systems: var.mount failed", "var.mount", "var.mount failed");
+    assert!(diagnosis.findings[0].evidence.iter().all(|fact| fact.time_ns.is_none()));
+    // A person who plugs a disk in later, and a boot that went on.
+    silent(&console(failure), "linux/boot-failed");
+    let repaired = "Nov 05 09:45:15 pc systemd[1]: Reached target Multi-User System.\n";
+    silent(&console(&format!("{failure}{target}{repaired}")), "linux/boot-failed");
 }

@@ -289,6 +289,8 @@ fn kernel_messages_name_device_that_refused() {
         ("PM: Device 1-1 failed to suspend async: error -16", "1-1"),
         ("amdgpu 0000:04:00.0: PM: failed to suspend async: error -16", "0000:04:00.0"),
         ("PM: Device 0000:00:1c.0 failed to suspend noirq: error -16", "0000:00:1c.0"),
+        ("YT8531S Gigabit Ethernet mii-0046:00:07: PM: failed to suspend: error -16", "mii-0046:00:07"),
+        ("arm-smmu 3da0000.smmu: PM: not prepared for power transition: code -16", "3da0000.smmu"),
     ] {
         let title = format!("the sleep was aborted: {device} refused (error -16)");
         assert_eq!(error(line), Some((device.to_owned(), title)));

@@ -5,7 +5,11 @@
 //! (`scripts/local`, `scripts/functions`), dracut (`dracut-lib.sh`, `dracut-emergency.sh`), mkinitcpio (`init_functions`);
 //! systemd's `emergency.service` and `rescue.service`; sysvinit and BusyBox.
 
+use std::borrow::Cow;
+
 use onoff_trace::milestone;
+
+use super::unit_messages;
 
 /// Beginnings of lines, with the milestone that they are.
 const PREFIXES: [(&str, &str); 16] = [
@@ -50,7 +54,10 @@ pub(super) fn milestone_of(text: &str) -> Option<&'static str> {
         if is_target("rescue.target", "Rescue Mode") {
             return Some(milestone::RESCUE_SHELL);
         }
-        return None;
+        return console_started(text).map(|_| milestone::CONSOLE_STARTED);
+    }
+    if console_started(text).is_some() {
+        return Some(milestone::CONSOLE_STARTED);
     }
     if text.contains("deferred probe pending") {
         return Some(milestone::PROBE_DEFERRED);
@@ -82,6 +89,10 @@ fn login_milestone(text: &str) -> Option<&'static str> {
     if text.contains("Please press Enter to activate this console") {
         return Some(milestone::LOGIN_PROMPT);
     }
+    // `pynq login: xilinx (automatic login)`
+    if text.contains(" login: ") && text.trim_end().ends_with(" (automatic login)") {
+        return Some(milestone::LOGIN_PROMPT);
+    }
     // `buildroot login:`
     let host = text.trim_end().strip_suffix(" login:")?;
     (!host.is_empty() && !host.contains([' ', ':', '[', '\''])).then_some(milestone::LOGIN_PROMPT)
@@ -91,6 +102,19 @@ fn login_milestone(text: &str) -> Option<&'static str> {
 pub(super) fn is_end(text: &str) -> bool {
     let ends = [milestone::KERNEL_PANIC, milestone::ROOT_MISSING, milestone::INITRAMFS_SHELL, milestone::LOGIN_FAILED];
     milestone_of(text).is_some_and(|name| ends.contains(&name))
+}
+
+/// Returns the unit in a status line of a console: `[  OK  ] Reached target multi-user.target - Multi-User System.`
+pub(super) fn console_started(line: &str) -> Option<Cow<'_, str>> {
+    unit_messages::started_unit(line.trim().strip_prefix("[  OK  ] ")?)
+}
+
+/// True for a console without times and without a kernel that shows that the boot ended in a shell for repairs.
+pub(super) fn is_repair(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with("You are in emergency mode")
+        || text == "[DEPEND] Dependency failed for Local File Systems."
+        || text.starts_with("[DEPEND] Dependency failed for local-fs.target")
 }
 
 /// Returns the message of a unit's failure that systemd prints on a console: `[FAILED] Failed to mount /data.`
@@ -125,14 +149,24 @@ mod tests {
             ("can't open /dev/ttyS1: No such file or directory", milestone::LOGIN_RESTARTED),
             ("Please press Enter to activate this console. ", milestone::LOGIN_PROMPT),
             ("buildroot login: ", milestone::LOGIN_PROMPT),
+            ("pynq login: xilinx (automatic login)", milestone::LOGIN_PROMPT),
+            ("[  OK  ] Reached target multi-user.target - Multi-User System.", milestone::CONSOLE_STARTED),
         ] {
             assert_eq!(milestone_of(text), Some(name), "{text}");
+        }
+        for (line, unit) in [
+            ("[  OK  ] Reached target Multi-User System.", "multi-user.target"),
+            ("[  OK  ] Reached target local-fs-pre.target…Preparation for Local File Systems.", "local-fs-pre.target"),
+            ("[  OK  ] Started systemd-logind.service - User Login Management.", "systemd-logind.service"),
+        ] {
+            assert_eq!(console_started(line).as_deref(), Some(unit), "{line}");
         }
         for text in [
             "Kernel command line: panic=5 root=/dev/sda1",
             "watchdog: hard lockup panics are enabled",
             "ALERT! battery low",
-            "[  OK  ] Reached target multi-user.target - Multi-User System.",
+            "[  OK  ] Reached target my favourite…target - X.",
+            "[  OK  ] Stopped target multi-user.target - Multi-User System.",
             "mount: mounting /dev/sda2 on /mnt failed: No such file",
             "Warning: unable to open an initial console.",
             "deferred probe timeout set to 10",

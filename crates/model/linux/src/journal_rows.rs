@@ -32,14 +32,18 @@ pub(super) fn read(journal: &Journal<'_>, boot: Option<u128>, clocks: &Clocks, a
 /// Adds the rows of the service manager's messages in the kernel log (`systemd[1]: Started …`), for recordings without
 /// a journal.
 pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly) {
-    let mut reader = Reader::new(assembly, "systemd's messages in the kernel log");
+    let mut reader = Reader::new(assembly, KERNEL_LOG_SOURCE);
     let mut journald_start_ns = None;
     let mut keeps_logging = false;
     for message in messages.iter() {
         if message.text.starts_with("systemd-journald[") {
             journald_start_ns.get_or_insert(message.time_ns);
         }
+        if let Some(unit) = boot_failures::console_started(&message.text) {
+            reader.drop_start(&unit);
+        }
         let Some(text) = message.text.strip_prefix("systemd[1]: ") else { continue };
+        reader.source = if message.is_untimed { milestone::NO_TIME_EVENT } else { KERNEL_LOG_SOURCE };
         let mut entry = Entry { is_text: true, ..Entry::default() };
         entry.set(b"MESSAGE", Cow::Borrowed(text));
         entry.set(b"SYSLOG_IDENTIFIER", Cow::Borrowed("systemd"));
@@ -66,8 +70,9 @@ pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &m
     reader.finish();
 }
 
-/// Event name of rows from lines with a wall-clock time.
-pub(super) const WALL_CLOCK_EVENT: &str = "log by wall clock";
+const KERNEL_LOG_SOURCE: &str = "systemd's messages in the kernel log";
+
+pub(super) use onoff_trace::milestone::WALL_CLOCK_EVENT;
 
 /// If the manager still reports starts in the kernel log this long after journald started, it keeps logging there.
 /// Messages in flight at the handover arrive sooner.
@@ -80,7 +85,7 @@ counters! {
     ENDS_IN_JOURNAL = "units_end_in_the_journal", Notice, [ServiceTransitions],
         "Units started in the kernel log but finished after journald took over. Add the output of 'journalctl -b -o export'.";
     END_NOT_RECORDED = "unit_ends_not_recorded", Notice, [ServiceTransitions],
-        "Unit starts without a recorded end were skipped, although the service manager later reported that all startup jobs were done.";
+        "Unit starts whose end has no time were skipped: the service manager reported later that all startup jobs were done, or the console shows their end without a time.";
 }
 
 /// The last unit of an initramfs. It hands the machine to the service manager of the root file system, and its end is
@@ -310,6 +315,9 @@ impl<'a> Reader<'a> {
         let is_start = change == ServiceChange::Start;
         let result = match is_start && outcome == ServiceOutcome::Failed && self.start_limits.remove(&unit) {
             true => self.assembly.intern(START_LIMIT),
+            // Messages as text do not have the result as a field.
+            false if entry.message.starts_with("Dependency failed for ") => self.assembly.intern("dependency"),
+            false if entry.message.starts_with("Timed out ") => self.assembly.intern("timeout"),
             false => self.assembly.intern(&entry.job_result),
         };
         if let Some(row) = self.assembly.service_transitions.get_mut(index) {
@@ -385,6 +393,15 @@ impl<'a> Reader<'a> {
     fn drop_open(&mut self) {
         self.assembly.losses.add(&ENDS_IN_JOURNAL, self.open.len() as u64);
         self.ended_silently.extend(self.open.drain().map(|(_, index)| index));
+    }
+
+    /// Drops the open start of a unit that ended at an unknown time.
+    fn drop_start(&mut self, unit: &str) {
+        let unit = self.assembly.texts.find(unit);
+        if let Some(index) = unit.and_then(|unit| self.open.remove(&(unit, ServiceChange::Start))) {
+            self.assembly.losses.add(&END_NOT_RECORDED, 1);
+            self.ended_silently.insert(index);
+        }
     }
 
     fn resolve_manager_start(&mut self) {

@@ -59,8 +59,9 @@ pub(super) fn line(text: &str) -> Option<Line<'_>> {
         return None;
     }
     let (time, message) = rest.split_once(']')?;
-    // `dmesg -d` adds the time since the previous line, and LG the wall clock: `0.000000 / 01-01 00:00:00.130`.
-    let seconds = time.split(['<', '/']).next().unwrap_or(time).trim();
+    // `dmesg -d` adds the time since the previous line, LG the wall clock: `0.000000 / 01-01 00:00:00.130`, and Amlogic
+    // the processor: `0.000000@0`.
+    let seconds = time.split(['<', '/', '@']).next().unwrap_or(time).trim();
     let stamp = match nanoseconds(seconds) {
         Some(ns) => Stamp::Log(ns),
         None => Stamp::Wall(date(time)?),
@@ -218,6 +219,7 @@ mod tests {
             ("[    1.500000][    T1] usb: [x] y", Stamp::Log(1_500_000_000)),
             ("[    1.500000 <    0.000012>] usb: [x] y", Stamp::Log(1_500_000_000)),
             ("[    1.500000 / 01-01 00:00:01.630] usb: [x] y", Stamp::Log(1_500_000_000)),
+            ("[    1.500000@1] usb: [x] y", Stamp::Log(1_500_000_000)),
             ("[    1.500000] [0:        swapper:    0] usb: [x] y", Stamp::Log(1_500_000_000)),
             ("<6>[    1.500000]  I[0:      swapper/0:    1] usb: [x] y", Stamp::Log(1_500_000_000)),
             ("[    1.500000] <0>.(0)[1:swapper/0]usb: [x] y", Stamp::Log(1_500_000_000)),

@@ -44,7 +44,15 @@ pub(super) fn unit_or_description(description: &str, kind: DescribedKind) -> Cow
         }
         DescribedKind::Swap | DescribedKind::Device => None,
         DescribedKind::Other => {
-            known_name(OTHERS).or_else(|| known_name(MOUNTS)).or_else(|| instance(description).map(Cow::Owned))
+            // A mount is described by its place, a swap by its device.
+            let mount = || {
+                let is_place = description.starts_with('/') && !description.starts_with("/dev/");
+                is_place.then(|| path_unit(description, ".mount").into())
+            };
+            known_name(OTHERS)
+                .or_else(|| known_name(MOUNTS))
+                .or_else(|| instance(description).map(Cow::Owned))
+                .or_else(mount)
         }
     };
     // "Dependency failed for" and "Failed to start" do not show the kind.

@@ -128,6 +128,15 @@ fn step_by_id<'a>(entry: &Entry<'_>) -> Option<Step<'a>> {
     })
 }
 
+/// Returns the unit that a status line of the console, whose middle may be cut out, reports as started.
+pub(super) fn started_unit(message: &str) -> Option<Cow<'_, str>> {
+    let (message, _) = message.split_once('…').unwrap_or((message, ""));
+    match parse_text(message, true)? {
+        (unit, Step::End(Start, Completed)) if is_unit(&unit) => Some(unit),
+        _ => None,
+    }
+}
+
 /// Parses the text of a message. Returns the unit and the event.
 fn parse_text(message: &str, by_description: bool) -> Option<(Cow<'_, str>, Step<'_>)> {
     for (prefix, step) in &PREFIXES {

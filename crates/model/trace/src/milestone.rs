@@ -259,6 +259,9 @@ pub const LOGIN_FAILED: &str = "login.failed";
 pub const LOGIN_RESTARTED: &str = "login.restarted";
 /// A console shows that somebody can log in; detail = message.
 pub const LOGIN_PROMPT: &str = "login.prompt";
+/// A console shows, without a time, that a unit has started; detail = unit, time = of the last line before it that has one
+/// (Linux).
+pub const CONSOLE_STARTED: &str = "console.started";
 /// A part of the firmware or a loader starts, as a serial console shows; detail = name, value = duration in ns. The time
 /// is unknown for rows of [`NO_TIME_EVENT`].
 pub const BRING_UP_STAGE: &str = "bring_up.stage";
@@ -266,6 +269,8 @@ pub const BRING_UP_STAGE: &str = "bring_up.stage";
 pub const LOADER_FAILED: &str = "loader.failed";
 /// Event of rows whose time is unknown, because the console had no times.
 pub const NO_TIME_EVENT: &str = "console without times";
+/// Event of rows from lines of a log with a wall-clock time.
+pub const WALL_CLOCK_EVENT: &str = "log by wall clock";
 /// A device's driver still waited for another device; detail = message.
 pub const PROBE_DEFERRED: &str = "device.probe_deferred";
 /// Final action after user space has ended; detail = `poweroff`, `reboot`, `halt` or `kexec` (Linux).

@@ -308,7 +308,8 @@ pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly
         assembly.log_gaps.add_line(time_ns, "", text);
         if let Some(name) = boot_failures::milestone_of(text) {
             let event = if message.is_untimed { milestone::NO_TIME_EVENT } else { "kernel log" };
-            assembly.add_milestone(time_ns, name, text, None, event);
+            let unit = boot_failures::console_started(text);
+            assembly.add_milestone(time_ns, name, unit.as_deref().unwrap_or(text), None, event);
         }
         if is_low_power_missed(text) {
             assembly.add_milestone(time_ns, milestone::LOW_POWER_NOT_REACHED, text, None, "kernel log");

@@ -573,6 +573,7 @@ fn is_abort(text: &str) -> bool {
         || message.contains(" of devices aborted after ")
         || (message.starts_with("Device ") && message.contains(" failed to "))
         || text.contains(": PM: failed to ")
+        || text.contains(": PM: not prepared for power transition: ")
 }
 
 #[cfg(test)]
@@ -614,7 +615,7 @@ const RESUME_STEPS: [&str; 4] = ["resume", "restore", "thaw", "recover"];
 
 /// Parses the code in `…: error -16`.
 fn error_code(text: &str) -> Option<u32> {
-    let (_, number) = text.rsplit_once("error ")?;
+    let (_, number) = text.rsplit_once("error ").or_else(|| text.rsplit_once(": code "))?;
     number.trim().parse::<i32>().ok().map(i32::cast_unsigned)
 }
 

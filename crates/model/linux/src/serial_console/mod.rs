@@ -89,11 +89,11 @@ pub(super) fn recognizes(head: &str, bytes: &[u8]) -> bool {
     if starts > MIN_RESTARTS && !has_kernel {
         return true;
     }
-    if !has_stage && !has_kernel {
-        return false;
-    }
     let tail = bytes.get(bytes.len().saturating_sub(SNIFF_LEN)..).unwrap_or_default();
     let tail = String::from_utf8_lossy(tail);
+    if !has_stage && !has_kernel {
+        return has_line(&tail, &boot_failures::is_repair);
+    }
     // A loader that tried another image has not failed.
     has_line(&tail, &|line| boot_failures::is_end(line) || has_stage && !has_kernel && is_failure(line))
 }

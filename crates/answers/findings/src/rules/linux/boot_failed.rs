@@ -69,13 +69,13 @@ fn advice(kind: LinuxBootOutcomeKind, subject: &str) -> String {
              disk and of its file system ('lsinitrd' or 'lsinitramfs')"
                 .to_owned()
         }
-        LinuxBootOutcomeKind::EmergencyMode if subject.is_empty() => {
+        LinuxBootOutcomeKind::EmergencyMode | LinuxBootOutcomeKind::LocalFileSystemsFailed if subject.is_empty() => {
             "look for the unit that failed ('journalctl -b -p err')".to_owned()
         }
         LinuxBootOutcomeKind::EmergencyMode if subject.ends_with(".service") => {
             format!("find out why it failed ('journalctl -b -u {subject}')")
         }
-        LinuxBootOutcomeKind::EmergencyMode => {
+        LinuxBootOutcomeKind::EmergencyMode | LinuxBootOutcomeKind::LocalFileSystemsFailed => {
             "correct or remove its line in /etc/fstab or /etc/crypttab, or add nofail if the boot does not need it".to_owned()
         }
         LinuxBootOutcomeKind::RescueMode => {

@@ -1,7 +1,8 @@
 //! Decides whether a recording contains a boot.
 
-use onoff_trace::{DeviceOperationKind, Trace, milestone};
+use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, Trace, milestone};
 
+use super::outcome::LOCAL_FILE_SYSTEMS;
 use crate::boot::NoBoot;
 use crate::{TransitionKind, contents};
 
@@ -47,7 +48,14 @@ pub(super) fn contains_a_boot(trace: &Trace) -> bool {
         let Some(reached_name) = trace.strings.find(milestone::TARGET_REACHED) else { return false };
         trace.milestones.iter().any(|row| row.name == reached_name && BOOT_TARGETS.contains(&trace.text(row.detail)))
     };
-    has_milestone || has_initcall() || has_boot_target() || has_stopped(trace)
+    // Nothing restarts this target on a running system.
+    let has_failed = || {
+        trace.service_transitions.iter().any(|row| {
+            (row.kind, row.outcome) == (ServiceChange::Start, ServiceOutcome::Failed)
+                && trace.text(row.service) == LOCAL_FILE_SYSTEMS
+        })
+    };
+    has_milestone || has_failed() || has_initcall() || has_boot_target() || has_stopped(trace)
 }
 
 /// Returns whether the kernel panicked or waited for drivers while it started.

@@ -84,16 +84,24 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     let startup_ns = finished_ns.map(|end| end.saturating_sub(start_ns));
     let total_ns = startup_ns.zip(post_boot.end_ns).map(|(startup, _)| startup.saturating_add(post_boot.busy_ns));
     // Units that were still starting show that the boot was not over when the recording ended.
+    let console_end = outcome::console_end(trace, boundaries.finished.time_ns);
+    let console_target_ns = console_end.as_ref().filter(|end| !end.target.is_empty()).map(|end| end.earliest_ns);
     let still_starting = match boundaries.finished.time_ns {
-        None => starts.unfinished(trace.duration_ns),
-        Some(_) => Vec::new(),
+        None if console_target_ns.is_none() => starts.unfinished(trace.duration_ns),
+        _ => Vec::new(),
     };
     let latest_ns = boundaries.finished.time_ns.unwrap_or_else(|| {
         let ends = units.iter().filter(|unit| unit.automatic).filter_map(|unit| unit.end_ns);
         let hung_ns = (!still_starting.is_empty()).then_some(trace.duration_ns);
         let part_starts =
             [&boundaries.initrd, &boundaries.init_program].into_iter().flatten().filter_map(|start| start.time_ns);
-        ends.chain(boundaries.user_space.time_ns).chain(part_starts).chain(hung_ns).max().unwrap_or(start_ns)
+        let console_end_ns = console_end.as_ref().and_then(|end| end.earliest_ns);
+        ends.chain(console_end_ns)
+            .chain(boundaries.user_space.time_ns)
+            .chain(part_starts)
+            .chain(hung_ns)
+            .max()
+            .unwrap_or(start_ns)
     });
     let devices = devices::operations(trace);
     let (processes, process_summary) = processes::process_lifetimes(trace, &options.expected_processes);
@@ -117,13 +125,20 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     }
     .axis(trace, (options.firmware.as_ref(), options.capture.as_deref()), (0, &intervals, settled_ns));
     let missing_evidence = missing_evidence::missing_evidence(trace, &boundaries, &starts, &post_boot);
-    let outcome = outcome::outcome(trace, &units, (target.as_ref(), boundaries.user_space.time_ns), &still_starting);
+    let target_ns = target.as_ref().map(|target| target.reached_ns).or(console_target_ns.flatten());
+    let mut outcome = outcome::outcome(trace, &units, (target_ns, boundaries.user_space.time_ns), &still_starting);
+    // Times that count from the first line say nothing about when the boot failed.
+    if phases::is_start_unknown(trace) {
+        outcome.time_ns = None;
+        outcome.evidence.iter_mut().for_each(|row| row.time_ns = None);
+    }
     let is_on_path = |unit: &str| critical_path.steps.iter().any(|step| step.unit == unit);
     let password_prompts = password_prompts(trace, is_on_path);
     let details = LinuxBoot {
         password_prompts,
         untimed_units: untimed_units(trace),
         startup_ns,
+        console_end: console_end.filter(|_| !outcome.kind.has_failed() && still_starting.is_empty()),
         outcome,
         initial_file_system: boundaries
             .init_program

@@ -3,7 +3,7 @@
 use onoff_trace::{Milestone, ServiceOutcome, Trace, milestone};
 use onoff_usage::units::{StillStarting, Unit};
 
-use super::report::{DefaultTarget, DeferredProbe, LinuxBootOutcome, LinuxBootOutcomeKind, OutcomeEvidence};
+use super::report::{ConsoleEnd, DeferredProbe, LinuxBootOutcome, LinuxBootOutcomeKind, OutcomeEvidence};
 
 /// A panic this long after the start of user space is not part of the boot if its end was not recorded, ns: 10 min.
 const MAX_BOOT_NS: i64 = 600_000_000_000;
@@ -23,17 +23,39 @@ const DISPLAY_MANAGERS: [&str; 8] = [
     "xdm.service",
 ];
 
+/// The targets that are reached when users can log in.
+const USER_TARGETS: [&str; 2] = ["graphical.target", "multi-user.target"];
+
+/// The target of the file systems in `/etc/fstab`; its failure starts `emergency.target`.
+pub(super) const LOCAL_FILE_SYSTEMS: &str = "local-fs.target";
+
 /// Kinds of units that a file system needs; their failure leads to emergency mode.
 const FILE_SYSTEM_UNITS: [&str; 3] = [".device", ".mount", ".swap"];
 
-/// Returns how the boot ended. `target` is the default target if it was reached, with the start of user space.
+/// Returns the end of the boot that a console shows without a time, if no record with a time does.
+pub(super) fn console_end(trace: &Trace, finished_ns: Option<i64>) -> Option<ConsoleEnd> {
+    let rows = |name: &str| {
+        let name = trace.strings.find(name);
+        trace.milestones.iter().filter(move |row| Some(row.name) == name)
+    };
+    let targets = ["graphical.target", "multi-user.target"]
+        .into_iter()
+        .filter_map(|target| rows(milestone::CONSOLE_STARTED).find(|row| trace.text(row.detail) == target));
+    let (row, target) = match targets.last() {
+        Some(row) => (row, trace.text(row.detail)),
+        None => (rows(milestone::LOGIN_PROMPT).next()?, ""),
+    };
+    let earliest_ns = Some(row.time_ns).filter(|_| has_time(trace, &row));
+    finished_ns.is_none().then(|| ConsoleEnd { target: target.to_owned(), earliest_ns })
+}
+
+/// Returns how the boot ended. The default target, if it was reached, was reached at `target_ns`.
 pub(super) fn outcome(
     trace: &Trace,
     units: &[Unit],
-    (target, user_space_ns): (Option<&DefaultTarget>, Option<i64>),
+    (target_ns, user_space_ns): (Option<i64>, Option<i64>),
     still_starting: &[StillStarting],
 ) -> LinuxBootOutcome {
-    let target_ns = target.map(|target| target.reached_ns);
     // What happens after the default target was reached does not belong to the boot.
     let is_in_boot = |time_ns: i64| match (target_ns, user_space_ns) {
         (Some(target_ns), _) => time_ns <= target_ns,
@@ -80,12 +102,15 @@ pub(super) fn outcome(
     if let Some(outcome) = repair_mode(trace, units, target_ns, &rows) {
         return outcome;
     }
+    if let Some(outcome) = local_file_systems(trace, units, &rows(milestone::TARGET_REACHED)) {
+        return outcome;
+    }
     if let Some(outcome) = no_login(trace, units, &rows) {
         return outcome;
     }
     // Without user space, nothing else explains why the boot went no further.
     let has_programs = [milestone::INITRD_BEGIN, milestone::LOGIN_PROMPT].iter().any(|name| !rows(name).is_empty());
-    if !has_user_space && target.is_none() && !has_programs && !deferred.is_empty() {
+    if !has_user_space && target_ns.is_none() && !has_programs && !deferred.is_empty() {
         let probes = deferred_probes(trace, &deferred, None);
         return LinuxBootOutcome {
             kind: LinuxBootOutcomeKind::DriversWaiting,
@@ -129,32 +154,56 @@ fn repair_mode(
         let starts = units.iter().filter(|unit| is_unit(&unit.name)).map(|unit| unit.start_ns);
         let time_ns = targets.chain(starts).chain(shells.iter().map(|row| row.time_ns)).min()?;
         // Somebody repaired it, and the boot went on.
-        let is_normal = |unit: &str| ["graphical.target", "multi-user.target"].contains(&unit);
-        if reached.iter().any(|row| row.time_ns > time_ns && is_normal(trace.text(row.detail))) {
+        if reached.iter().any(|row| row.time_ns > time_ns && is_for_users(trace, row)) {
             return None;
         }
-        let mut failed: Vec<&Unit> = units
-            .iter()
-            .filter(|unit| unit.outcome == ServiceOutcome::Failed && unit.end_ns.is_some_and(|end| end <= time_ns))
-            .collect();
-        // What failed because something else did comes after that.
-        let is_file_system = |unit: &Unit| {
-            FILE_SYSTEM_UNITS.iter().any(|kind| unit.name.ends_with(kind)) || unit.name.starts_with("systemd-fsck@")
-        };
-        let is_device = |unit: &Unit| unit.name.ends_with(".device");
-        failed.sort_by_key(|unit| (!is_file_system(unit), unit.result == "dependency", !is_device(unit), unit.end_ns));
+        let failed = failed_units(units, time_ns);
         let subject = failed.first().map_or_else(String::new, |unit| unit.name.clone());
-        let mut evidence: Vec<OutcomeEvidence> = failed
-            .iter()
-            .take(MAX_EVIDENCE.saturating_sub(1))
-            .map(|unit| OutcomeEvidence { time_ns: Some(unit.end_ns.unwrap_or(unit.start_ns)), text: failure(unit) })
-            .collect();
+        let mut evidence = failures(&failed);
+        evidence.truncate(MAX_EVIDENCE.saturating_sub(1));
         evidence.push(match shells.first() {
             Some(row) => OutcomeEvidence { time_ns: Some(row.time_ns), text: trace.text(row.detail).to_owned() },
             None => OutcomeEvidence { time_ns: Some(time_ns), text: format!("{name}.target started") },
         });
         evidence.sort_by_key(|row| row.time_ns);
         Some(LinuxBootOutcome { kind, subject, time_ns: Some(time_ns), evidence, deferred_probes: Vec::new() })
+    })
+}
+
+/// True if a row is of a target that is reached when users can log in.
+fn is_for_users(trace: &Trace, row: &Milestone) -> bool {
+    USER_TARGETS.contains(&trace.text(row.detail))
+}
+
+/// Returns the units that failed until `until_ns`, the likely cause first.
+fn failed_units(units: &[Unit], until_ns: i64) -> Vec<&Unit> {
+    let mut failed: Vec<&Unit> = units
+        .iter()
+        .filter(|unit| unit.outcome == ServiceOutcome::Failed && unit.end_ns.is_some_and(|end| end <= until_ns))
+        .collect();
+    // What failed because something else did comes after that.
+    let is_file_system = |unit: &Unit| {
+        FILE_SYSTEM_UNITS.iter().any(|kind| unit.name.ends_with(kind)) || unit.name.starts_with("systemd-fsck@")
+    };
+    let is_device = |unit: &Unit| unit.name.ends_with(".device");
+    failed.sort_by_key(|unit| (!is_file_system(unit), unit.result == "dependency", !is_device(unit), unit.end_ns));
+    failed
+}
+
+/// Returns the outcome if the file systems of `/etc/fstab` could not be mounted and nothing shows what came after that.
+fn local_file_systems(trace: &Trace, units: &[Unit], reached: &[Milestone]) -> Option<LinuxBootOutcome> {
+    let is_it = |unit: &&Unit| unit.name == LOCAL_FILE_SYSTEMS && unit.outcome == ServiceOutcome::Failed;
+    let failure = units.iter().find(is_it).filter(|_| !reached.iter().any(|row| is_for_users(trace, row)))?;
+    let failed = failed_units(units, i64::MAX);
+    let subject = failed.first().filter(|unit| unit.name != LOCAL_FILE_SYSTEMS);
+    let mut evidence = failures(&failed);
+    evidence.truncate(MAX_EVIDENCE);
+    Some(LinuxBootOutcome {
+        kind: LinuxBootOutcomeKind::LocalFileSystemsFailed,
+        subject: subject.map_or_else(String::new, |unit| unit.name.clone()),
+        time_ns: failure.end_ns,
+        evidence,
+        deferred_probes: Vec::new(),
     })
 }
 
@@ -238,6 +287,13 @@ fn failed_login(starts: &[&Unit]) -> Option<LinuxBootOutcome> {
         evidence,
         deferred_probes: Vec::new(),
     })
+}
+
+/// Returns the records of units that failed.
+fn failures(units: &[&Unit]) -> Vec<OutcomeEvidence> {
+    let time_ns =
+        |unit: &Unit| Some(unit.end_ns.unwrap_or(unit.start_ns)).filter(|_| unit.event != milestone::NO_TIME_EVENT);
+    units.iter().map(|unit| OutcomeEvidence { time_ns: time_ns(unit), text: failure(unit) }).collect()
 }
 
 fn failure(unit: &Unit) -> String {

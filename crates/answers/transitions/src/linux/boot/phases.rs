@@ -84,7 +84,7 @@ pub(super) fn boundaries(trace: &Trace, target: Option<&DefaultTarget>) -> BootB
         firmware: boundary_at(milestone::FIRMWARE, Rule::FirmwareStarts),
         loader: boundary_at(milestone::BOOT_MANAGER, Rule::LoaderStarts),
         // If times count from the start of user space, the kernel start is unknown.
-        kernel: if user_space.time_ns == Some(0) {
+        kernel: if user_space.time_ns == Some(0) || is_start_unknown(trace) {
             missing(Rule::KernelClockStarts)
         } else {
             Boundary {
@@ -100,6 +100,19 @@ pub(super) fn boundaries(trace: &Trace, target: Option<&DefaultTarget>) -> BootB
         user_space,
         finished,
     }
+}
+
+/// True if times count from the first line of a log that does not show the start of the kernel or of user space.
+pub(super) fn is_start_unknown(trace: &Trace) -> bool {
+    let starts = [milestone::KERNEL_BEGIN, milestone::USER_SPACE_BEGIN, milestone::INITRD_BEGIN];
+    let is_relative = |event: &str| {
+        [milestone::WALL_CLOCK_EVENT, milestone::NO_TIME_EVENT].iter().any(|name| event.starts_with(name))
+    };
+    let mut units = trace.service_transitions.iter().peekable();
+    units.peek().is_some()
+        && units.all(|row| is_relative(trace.text(row.event)))
+        && starts.iter().all(|name| first_milestone(trace, name).is_none())
+        && trace.device_operations.is_empty()
 }
 
 fn is_kernel_log(trace: &Trace, row: &Milestone) -> bool {

@@ -122,6 +122,8 @@ pub enum LinuxBootOutcomeKind {
     KernelPanic,
     /// The root file system could not be mounted.
     RootNotMounted,
+    /// Other file systems that the boot needs could not be mounted.
+    LocalFileSystemsFailed,
     /// The initramfs gave up and opened a shell.
     InitramfsShell,
     /// It ended in emergency mode.
@@ -180,6 +182,7 @@ impl LinuxBootOutcomeKind {
             Self::Succeeded | Self::Unfinished => "",
             Self::KernelPanic => "ended in a kernel panic",
             Self::RootNotMounted => "ended without a root file system",
+            Self::LocalFileSystemsFailed => "failed to mount its file systems",
             Self::InitramfsShell => "ended in a shell of the initramfs",
             Self::EmergencyMode => "ended in emergency mode",
             Self::RescueMode => "ended in rescue mode",
@@ -224,6 +227,16 @@ impl LinuxBootOutcome {
     }
 }
 
+/// The end of a boot, from lines of a console without times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ConsoleEnd {
+    /// The target that was reached; empty for a prompt for a login.
+    pub target: String,
+    /// Time of the last line before it that has one: the boot ended later, ns; `None` if no line has a time.
+    pub earliest_ns: Option<i64>,
+}
+
 /// Fields specific to a Linux boot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -236,6 +249,9 @@ pub struct LinuxBoot {
     pub initial_file_system: Option<DerivedInterval>,
     /// How the boot ended.
     pub outcome: LinuxBootOutcome,
+    /// The end of the boot on a console whose lines of programs have no times; `None` if a record with a time shows the
+    /// end, or nothing does.
+    pub console_end: Option<ConsoleEnd>,
     /// The default target; `None` if none was reached.
     pub default_target: Option<DefaultTarget>,
     /// Units of user service managers, and containers, ordered by start. Containers are system units as well.

@@ -125,7 +125,8 @@ fn sleep_time(trace: &Trace, cycle: &Cycle, variant: Variant, measured: DerivedI
     let (slept_ns, rule, certainty) = match (axis_ns, clock_gap_ns, kernel_ns) {
         // The axis keeps running in suspend-to-idle, unless the machine stops its clock.
         (Some(axis_ns), gap, _) => {
-            (Some(axis_ns.saturating_add(gap.unwrap_or(0).max(0))), Rule::SleepOnTimeAxis, Certainty::Measured)
+            let off_axis_ns = gap.or(kernel_ns).unwrap_or(0).max(0);
+            (Some(axis_ns.saturating_add(off_axis_ns)), Rule::SleepOnTimeAxis, Certainty::Measured)
         }
         (None, Some(ns), _) => (Some(ns), Rule::SleepByClocks, Certainty::Measured),
         (None, None, Some(ns)) => (Some(ns), Rule::SleepByKernelLog, Certainty::Measured),

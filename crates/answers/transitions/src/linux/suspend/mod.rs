@@ -314,9 +314,9 @@ impl<'t> Source<'t> {
 fn refused_by(callbacks: &[DeviceCallback], refusals: &[String], aborted: bool) -> String {
     let failed = callbacks.iter().find(|callback| callback.details.error.is_some_and(|error| error != 0));
     let of_message = || {
-        refusals.iter().find_map(|message| match message.split_once(": PM: failed to ") {
-            Some((subject, _)) => subject.split(' ').next_back(),
-            None => message.strip_prefix("Device ").and_then(|rest| Some(rest.split_once(" failed to ")?.0)),
+        refusals.iter().find_map(|message| {
+            let subject = message.split_once(": PM: ").map(|(subject, _)| subject.split(' ').next_back());
+            subject.unwrap_or_else(|| Some(message.strip_prefix("Device ")?.split_once(" failed to ")?.0))
         })
     };
     let device = failed.filter(|_| aborted).map(|callback| callback.device.as_str()).or_else(of_message);

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use onoff_evidence::Certainty;
 use onoff_evidence::interval::covered_ns;
 use onoff_evidence::recording::RecordingSummary;
-use onoff_transitions::linux::boot::{LinuxBootReport, UnitPathStep};
+use onoff_transitions::linux::boot::{ConsoleEnd, LinuxBootReport, UnitPathStep};
 use onoff_usage::units::Unit;
 
 use crate::text::fix_first;
@@ -66,6 +66,9 @@ fn answer(report: &LinuxBootReport) -> String {
     if let Some(sentence) = failure(report) {
         return sentence;
     }
+    if let Some(end) = &report.details.console_end {
+        return console_end(end);
+    }
     match (report.details.startup_ns, report.total_certainty) {
         (Some(startup), Certainty::Measured) => {
             format!("The boot took {}, up to the start of the last unit.", duration(startup))
@@ -88,18 +91,33 @@ fn answer(report: &LinuxBootReport) -> String {
     }
 }
 
+/// Describes an end that a console shows without a time.
+fn console_end(end: &ConsoleEnd) -> String {
+    let reached = if end.target.is_empty() { "a login prompt".into() } else { printable(&end.target) };
+    match end.earliest_ns {
+        Some(ns) => {
+            format!("The boot reached {reached} after {} or more: the console shows it without a time.", duration(ns))
+        }
+        None => format!("The boot reached {reached}: the console has no times."),
+    }
+}
+
 /// Describes how a boot failed, with the cause and the record that shows it; `None` if nothing failed.
 fn failure(report: &LinuxBootReport) -> Option<String> {
     let outcome = &report.details.outcome;
     if !outcome.kind.has_failed() {
         return None;
     }
-    let mut sentence = format!("The boot {}", printable(&outcome.clause()));
-    if let Some(row) = outcome.evidence.first() {
+    let clause = outcome.clause();
+    let mut sentence = format!("The boot {}", printable(&clause));
+    if let Some(row) = outcome.evidence.first().filter(|row| !clause.contains(&row.text)) {
         let place = row.time_ns.map_or_else(String::new, |ns| format!("at {}: ", duration(ns)));
         sentence += &format!(" ({place}{})", printable(&row.text));
     }
     sentence.push('.');
+    if report.phases.iter().any(|phase| phase.name == PhaseName::Kernel && phase.start_ns.is_none()) {
+        sentence += " The beginning of the boot is not in the recording.";
+    }
     Some(sentence)
 }
 
