@@ -72,3 +72,16 @@ fn boot_number(text: &str) -> Result<i64, String> {
     let number = text.parse::<i64>().ok().filter(|&number| number <= 0);
     number.ok_or_else(|| "boots are counted back from the last one: 0, -1, -2, …".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::boot_number;
+
+    #[test]
+    fn boots_count_back_from_the_last_one() {
+        assert_eq!((boot_number("0"), boot_number("-2")), (Ok(0), Ok(-2)));
+        for text in ["3", "", "x", "--1"] {
+            assert!(boot_number(text).is_err_and(|message| message.contains("0, -1, -2")), "{text}");
+        }
+    }
+}
