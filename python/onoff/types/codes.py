@@ -285,15 +285,16 @@ when the recording ended; short_lived: Exited during the recording; very_short_l
 """
 
 LinuxBootOutcomeKind = Literal[
-    "succeeded", "unfinished", "kernel_panic", "root_not_mounted", "initramfs_shell", "emergency_mode", "rescue_mode",
-    "no_login", "drivers_waiting", "loader_failed"
+    "succeeded", "unfinished", "kernel_panic", "root_not_mounted", "local_file_systems_failed", "initramfs_shell",
+    "emergency_mode", "rescue_mode", "no_login", "drivers_waiting", "loader_failed"
 ]
 """How a boot ended. succeeded: It finished, or nothing shows that it failed; unfinished: Units were still starting
 when the recording ended; kernel_panic: The kernel panicked; root_not_mounted: The root file system could not be
-mounted; initramfs_shell: The initramfs gave up and opened a shell; emergency_mode: It ended in emergency mode;
-rescue_mode: It ended in rescue mode; no_login: Nobody could log in: the program that asks for a login failed;
-drivers_waiting: The boot stopped while drivers waited for other devices; loader_failed: The firmware or the
-loader gave up before the kernel started
+mounted; local_file_systems_failed: Other file systems that the boot needs could not be mounted; initramfs_shell:
+The initramfs gave up and opened a shell; emergency_mode: It ended in emergency mode; rescue_mode: It ended in
+rescue mode; no_login: Nobody could log in: the program that asks for a login failed; drivers_waiting: The boot
+stopped while drivers waited for other devices; loader_failed: The firmware or the loader gave up before the
+kernel started
 """
 
 CallGraphSubject = Literal["initcall", "device_callback"]
@@ -354,10 +355,10 @@ AbsenceOutcome = Literal["stayed_on", "slept", "unknown"]
 for a part of the time; unknown: Not known
 """
 
-SleepOutcome = Literal["slept", "aborted", "unknown", "unfinished"]
+SleepOutcome = Literal["slept", "aborted", "unknown", "unfinished", "crashed"]
 """The outcome of a suspend. slept: The machine slept and resumed; aborted: Aborted before the machine slept;
 unknown: The suspend ended, but whether the machine slept was not recorded; unfinished: The end of the suspend is
-not in the recording
+not in the recording; crashed: The kernel reported an error of its own, and nothing after that ended the suspend
 """
 
 FindingSeverity = Literal["note", "moderate", "high"]

@@ -749,6 +749,16 @@ class LinuxBootOutcome(Record):
     """Devices whose drivers still waited for other devices, the likely cause first; empty if the boot succeeded."""
 
 
+class ConsoleEnd(Record):
+    """The end of a boot, from lines of a console without times."""
+
+    __slots__ = ()
+    target: str
+    """The target that was reached; empty for a prompt for a login."""
+    earliest_ns: Optional[int]
+    """Time of the last line before it that has one: the boot ended later, ns; ``None`` if no line has a time."""
+
+
 class DefaultTarget(Record):
     """The default target of the boot."""
 
@@ -1705,6 +1715,10 @@ class LinuxSleep(Timed):
     """Error number of an aborted suspend, as recorded (negative); ``None`` if not recorded."""
     refusals: list[str]
     """Why it was aborted, as reported by the kernel."""
+    refused_by: str
+    """The device that refused, as named by the kernel; empty if the suspend was not aborted or none was recorded."""
+    crash: str
+    """The kernel's report of its own error (oops, BUG, panic) during the suspend; empty if there was none."""
     requested_by: str
     """The process that requested the suspend; empty if not recorded."""
     requested_by_pid: Optional[int]
@@ -3224,6 +3238,8 @@ class HistoricSleep(Timed):
     """Error number of an aborted sleep (negative); ``None`` if not recorded."""
     refusals: list[str]
     """Why it was aborted, as reported by the kernel."""
+    crash: str
+    """The kernel's report of its own error during the sleep; empty if there was none."""
     suspend_ns: Optional[int]
     """From the decision until the machine entered the sleep state, ns."""
     asleep_ns: Optional[int]
@@ -7422,6 +7438,10 @@ class BootAnswer(Transition):
     """
     outcome: Optional[LinuxBootOutcome]
     """How the boot ended."""
+    console_end: Optional[ConsoleEnd]
+    """The end of the boot on a console whose lines of programs have no times; ``None`` if a record with a time shows
+    the end, or nothing does.
+    """
     default_target: Optional[DefaultTarget]
     """The default target; ``None`` if none was reached."""
     other_units: Records[OtherUnit]
