@@ -89,13 +89,11 @@ fn login_milestone(text: &str) -> Option<&'static str> {
     if text.contains("Please press Enter to activate this console") {
         return Some(milestone::LOGIN_PROMPT);
     }
-    // `pynq login: xilinx (automatic login)`
-    if text.contains(" login: ") && text.trim_end().ends_with(" (automatic login)") {
-        return Some(milestone::LOGIN_PROMPT);
-    }
-    // `buildroot login:`
-    let host = text.trim_end().strip_suffix(" login:")?;
-    (!host.is_empty() && !host.contains([' ', ':', '[', '\''])).then_some(milestone::LOGIN_PROMPT)
+    // `buildroot login:`, `pynq login: root` and `pynq login: xilinx (automatic login)`
+    let (host, name) = text.trim_end().split_once(" login:")?;
+    let is_prompt = name.split_ascii_whitespace().count() < 2 || name.ends_with(" (automatic login)");
+    (is_prompt && host != "Last" && !host.is_empty() && !host.contains([' ', ':', '[', '\'']))
+        .then_some(milestone::LOGIN_PROMPT)
 }
 
 /// True for a line that shows how a boot ended, so that a log is worth reading even without times.
@@ -150,6 +148,7 @@ mod tests {
             ("Please press Enter to activate this console. ", milestone::LOGIN_PROMPT),
             ("buildroot login: ", milestone::LOGIN_PROMPT),
             ("pynq login: xilinx (automatic login)", milestone::LOGIN_PROMPT),
+            ("qemuarm login: root", milestone::LOGIN_PROMPT),
             ("[  OK  ] Reached target multi-user.target - Multi-User System.", milestone::CONSOLE_STARTED),
         ] {
             assert_eq!(milestone_of(text), Some(name), "{text}");
@@ -173,6 +172,8 @@ mod tests {
             "process '/usr/bin/ntp.sh' (pid 353) exited. Scheduling for restart.",
             "can't open /dev/null: No such file or directory",
             "pam: failed login: ",
+            "Last login: Thu Dec  8 08:32:05 UTC 2022 on ttyPS0",
+            "login: 11930:23:07 [User][Info] x",
             "sshd[1]: Started login:",
         ] {
             assert_eq!(milestone_of(text), None, "{text}");
