@@ -3,4 +3,5 @@
 
 mod any_bytes;
 mod catalog;
+mod dotnet;
 mod real_recordings;

@@ -33,18 +33,8 @@ const FILES: &[ExpectedResult] = &[
         22035,
         &[(Kernel, 1), (Catalog, 21757), (Embedded, 20), (TraceLogging, 256)],
     ),
-    ExpectedResult {
-        file: "gcevents.etl",
-        records: 71,
-        exact: &[(Kernel, 2), (Catalog, 51)],
-        exceptions: &[
-            // Events of a newer runtime, with more fields than the versions in the catalog.
-            ("Microsoft-Windows-DotNETRuntime/GCAllocationTick_V3", Status::Trailing, 12),
-            ("Microsoft-Windows-DotNETRuntime/GCGlobalHeapHistory_V2", Status::Trailing, 2),
-            ("Microsoft-Windows-DotNETRuntime/GCHeapStats_V1", Status::Trailing, 2),
-        ],
-    },
-    all_exact("gcrundownevents.etl", 112, &[(Kernel, 2), (Catalog, 109)]),
+    all_exact("gcevents.etl", 71, &[(Kernel, 2), (Catalog, 69)]),
+    all_exact("gcrundownevents.etl", 112, &[(Kernel, 2), (Catalog, 110)]),
     all_exact("lxcore_kernel.etl", 4, &[(Kernel, 2), (TraceLogging, 2)]),
     ExpectedResult {
         file: "net.4.5.2.x64.etl",
