@@ -259,3 +259,29 @@ fn parallel_stream_stops_when_consumer_breaks() {
     assert_eq!((result.outcome, batches), (ControlFlow::Break("enough"), 5));
     assert!(result.visited < 5_000, "{}", result.visited);
 }
+
+/// The stacks of the .NET runtime have the time of the event before them on the same thread, as in `TraceEvent`'s
+/// `TraceLog`. Here, that event is searched backwards.
+#[test]
+fn dotnet_stacks_belong_to_the_event_before_them() {
+    let Some(folder) = samples() else { return };
+    let mut events: Vec<(Option<u32>, i64, bool)> = Vec::new();
+    let (mut stacks, mut joined) = (0, 0);
+    stream(&folder.join("net.4.5.2.x64.etl"), &EventFilter::default(), |event| {
+        if !event.provider.starts_with("Microsoft-Windows-DotNETRuntime") {
+            return;
+        }
+        let is_stack = event.name.ends_with("CLRStackWalk");
+        if is_stack {
+            stacks += 1;
+            let previous = events.iter().rev().find(|(tid, ..)| *tid == event.tid);
+            let expected = previous.and_then(|&(_, time_ns, is_stack)| (!is_stack).then_some(time_ns));
+            assert_eq!(event.derived.stack_event_ns, expected, "{event:?}");
+            joined += u32::from(expected.is_some());
+        } else {
+            assert_eq!(event.derived.stack_event_ns, None, "{event:?}");
+        }
+        events.push((event.tid, event.time_ns, is_stack));
+    });
+    assert_eq!((stacks, joined), (14_983, 14_983));
+}

@@ -13,6 +13,7 @@ use onoff_etw::kernel::{
 };
 use onoff_trace::{Directory, wait_reason};
 
+use super::dotnet_stacks::DotnetStacks;
 use super::look_ahead::{Definitions, LookAhead, set_module, set_thread};
 use crate::disk::{CompletedRequest, DiskRequests, NO_THREAD};
 use crate::file_operations::OperationsInFlight;
@@ -79,6 +80,7 @@ pub(super) struct Follower {
     last_ran_ns: HashMap<u32, i64>,
     disks: DiskRequests,
     file_operations: OperationsInFlight<FileOperationInFlight>,
+    dotnet_stacks: DotnetStacks,
     definitions: Arc<Definitions>,
     /// Names of the hardware counters recorded with events.
     pub(super) counter_names: Vec<Box<str>>,
@@ -92,6 +94,7 @@ impl Follower {
             last_ran_ns: HashMap::new(),
             disks: DiskRequests::with_limit(MAX_DISK_REQUESTS),
             file_operations: OperationsInFlight::with_limit(MAX_FILE_OPERATIONS),
+            dotnet_stacks: DotnetStacks::default(),
             definitions: Arc::default(),
             counter_names: Vec::new(),
         }
@@ -153,7 +156,10 @@ impl Follower {
     pub(super) fn follow(&mut self, hook: Option<u16>, record: &Record<'_>, clock: &Clock) -> Attribution {
         let mut attribution =
             Attribution { pid: record.process_id(), tid: record.thread_id(), ..Attribution::default() };
-        let Some(hook) = hook else { return attribution };
+        let Some(hook) = hook else {
+            attribution.stack_of_ns = self.dotnet_stacks.follow(record);
+            return attribution;
+        };
         self.on_kernel_event(hook, record, clock, &mut attribution);
         if attribution.pid.is_none() {
             attribution.pid = attribution.tid.and_then(|tid| self.directory.thread_process(tid));

@@ -7,6 +7,7 @@
 
 mod activities;
 mod coverage;
+mod dotnet_stacks;
 mod follower;
 mod kinds;
 mod look_ahead;
