@@ -436,6 +436,43 @@ fn room_of_machines_that_start_at_once() {
     }
 }
 
+/// The same with an event trace, whose system configuration names every adapter.
+#[test]
+fn room_with_event_trace() {
+    let station = [0x52, 0x54, 0, 0x77, 0, 0x11];
+    for (adapters, client) in [
+        (vec![], None),
+        (vec![station], Some("52:54:00:77:00:11")),
+        // The client boots from the second adapter.
+        (vec![[2, 0, 0, 0, 0, 9], station], Some("52:54:00:77:00:11")),
+        // Another machine's recording, with an address that differs in the last digit.
+        (vec![[0x52, 0x54, 0, 0x77, 0, 0x1f]], None),
+    ] {
+        let (folder, _) =
+            Folder::simulated(SCENARIO, |scenario| scenario.machine.network_adapters.clone_from(&adapters));
+        let (kernel_unix_ms, _) = kernel_start(&folder);
+        let time_ns = |ms: i64| ((kernel_unix_ms - PAPER_MS[4] + CLOCK_OFFSET_MS + ms) * MS) as u64;
+        let builder = CaptureBuilder::default()
+            .at_unix_ns(time_ns(PAPER_MS[1] + 200))
+            .lease(&DhcpFields::default())
+            .at_unix_ns(time_ns(PAPER_MS[2] - VERIFICATION_MS - 80))
+            .file("boot.efi", 300, b"")
+            .at_unix_ns(time_ns(PAPER_MS[4] + 5_000))
+            .os_lease();
+        let room = room(&builder.bytes(), 30);
+        folder.file("FBPT.bin", &paper()).file("room.pcapng", &room);
+        let axis = boot(&folder, "boot.etl --firmware FBPT.bin --capture room.pcapng")["axis"].take();
+        let capture = join(&axis, "capture");
+        assert_eq!(capture["joined"], client.is_some(), "{adapters:?}: {capture}");
+        let evidence = capture["evidence"].as_array().unwrap();
+        let station = evidence.iter().find(|evidence| evidence["kind"] == "mac_address");
+        assert_eq!(station.map(|evidence| evidence["detail"].as_str().unwrap()), client, "{adapters:?}: {capture}");
+        let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture room.pcapng");
+        assert_eq!(text.contains("Network boot: boot program boot.efi took"), client.is_some(), "{text}");
+        assert_eq!(text.contains("30 boots in the capture match equally well"), adapters.is_empty(), "{text}");
+    }
+}
+
 /// The firmware cannot request an address before the processor leaves reset.
 #[test]
 fn capture_that_begins_before_reset_is_of_another_boot() {

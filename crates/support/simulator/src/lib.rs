@@ -273,6 +273,9 @@ impl Scenario {
             let drive = format!("{letter}:");
             machine.record_state(|clock| configuration::logical_disk(clock, number, 1 << 20, size - (1 << 20), &drive));
         }
+        for &address in &settings.network_adapters {
+            machine.record_state(|clock| configuration::network_adapter(clock, "Simulated Ethernet", address));
+        }
         machine.record_state(configuration::power);
         machine.record_state(|clock| {
             configuration::platform(clock, "onoff testkit", "Simulated machine", "01/09/2024", "1.0")

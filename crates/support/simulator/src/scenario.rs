@@ -84,6 +84,8 @@ pub struct Machine {
     pub bad_file: Option<BadFile>,
     /// Additional disks. Their volumes are `D:`, `E:` and so on; paths that start with that letter are on them.
     pub more_disks: Vec<AdditionalDisk>,
+    /// Addresses of the network adapters.
+    pub network_adapters: Vec<[u8; 6]>,
 }
 
 /// A file whose every request takes the same long access time.
@@ -119,6 +121,7 @@ impl Default for Machine {
             disk_per_mib: TickDuration(100_000),
             bad_file: None,
             more_disks: Vec::new(),
+            network_adapters: Vec::new(),
         }
     }
 }

@@ -35,9 +35,16 @@ impl Folder {
 
     /// Simulates a scenario, writes `boot.etl`, and returns the simulated truth.
     pub fn boot_and_truth(scenario: &str) -> (Self, Truth) {
+        Self::simulated(scenario, |_| ())
+    }
+
+    /// Simulates a scenario after a change.
+    pub fn simulated(scenario: &str, change: impl FnOnce(&mut Scenario)) -> (Self, Truth) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(scenario);
         let text = std::fs::read_to_string(path).unwrap();
-        let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
+        let mut scenario = Scenario::from_toml(&text).unwrap();
+        change(&mut scenario);
+        let simulated = scenario.simulate().unwrap();
         let folder = Self::new();
         folder.file("boot.etl", &simulated.files[0]);
         (folder, simulated.truth)

@@ -52,6 +52,21 @@ pub fn physical_disk(ticks: u64, number: u32, size_bytes: u64, model: &str, boot
     Record::system(0x0B0B, 2, ticks, NO_CONTEXT, NO_CONTEXT, payload)
 }
 
+/// A network adapter (hook 0x0B0D, version 2).
+#[must_use]
+pub fn network_adapter(ticks: u64, description: &str, address: [u8; 6]) -> Record<'static> {
+    let payload = Payload::wide()
+        .bytes(&address)
+        .u16(0)
+        .u32(6)
+        .u32(1)
+        .u32(0)
+        .text(description)
+        .text("10.0.0.50;")
+        .text("10.0.0.1;");
+    Record::system(0x0B0D, 2, ticks, NO_CONTEXT, NO_CONTEXT, payload)
+}
+
 /// A volume (hook 0x0B0C, version 2).
 #[must_use]
 pub fn logical_disk(ticks: u64, disk: u32, offset: u64, size_bytes: u64, drive: &str) -> Record<'static> {
