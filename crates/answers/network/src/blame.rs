@@ -55,6 +55,9 @@ struct Measures {
     server_turns_ns: i64,
     round_trips: u64,
     timeouts: u64,
+    /// Time of files beyond setup, turns, blocks and timeouts.
+    remainder_ns: i64,
+    repeated_blocks: u64,
 }
 
 /// Divides the stages of a boot. The activities of a stage are what started in it; the rest of it is the client's.
@@ -137,6 +140,8 @@ fn transfer(file: &FileTransfer, share: NetworkShare, measures: &mut Measures) -
     let server_turns_ns = costs.server_ns.saturating_sub(from_server);
     measures.client_turns_ns = measures.client_turns_ns.saturating_add(client_turns_ns);
     measures.server_turns_ns = measures.server_turns_ns.saturating_add(server_turns_ns);
+    measures.remainder_ns = measures.remainder_ns.saturating_add(costs.remainder_ns.max(0));
+    measures.repeated_blocks = measures.repeated_blocks.saturating_add(file.counts.repeated_data);
     // Between the blocks of a window, the link carries them or the server prepares them.
     let wire = file.model.as_ref().map_or(costs.blocks_ns, |model| model.wire_ns).clamp(0, costs.blocks_ns.max(0));
     Shares {
@@ -198,13 +203,22 @@ fn report(total: Shares, measures: &Measures, idle_ns: i64, share: NetworkShare)
     if measures.server_turns > 0 {
         of_server.push(turns(measures.server_turns, measures.server_turns_ns));
     }
-    let of_network = match share.measured_ns {
+    let mut of_network = vec![match share.measured_ns {
         Some(round_trip_ns) if measures.round_trips > 0 => {
             let source = if share.by_two_captures { "the two captures" } else { "ARP, ICMP or TCP" };
             format!("{} round trips of {}, measured by {source}", measures.round_trips, time(round_trip_ns))
         }
         _ => "blocks on the wire; the round trip was not measured and is part of the turns".to_owned(),
-    };
+    }];
+    // Rounds that were repeated because of losses are neither turns nor timeouts.
+    if measures.remainder_ns > total.network / 10 {
+        let repeated = match measures.repeated_blocks {
+            0 => "that no packet explains".to_owned(),
+            1 => "with 1 block sent again".to_owned(),
+            blocks => format!("with {blocks} blocks sent again"),
+        };
+        of_network.push(format!("{} {repeated}", time(measures.remainder_ns)));
+    }
     let of_timeouts = match measures.timeouts {
         0 => Vec::new(),
         1 => vec!["1 wait without an answer".to_owned()],
@@ -213,7 +227,7 @@ fn report(total: Shares, measures: &Measures, idle_ns: i64, share: NetworkShare)
     BootBlame {
         client: part(total.client, of_client),
         server: part(total.server, of_server),
-        network: part(total.network, vec![of_network]),
+        network: part(total.network, of_network),
         timeouts: part(total.timeouts, of_timeouts),
         round_trip_ns: share.measured_ns,
     }

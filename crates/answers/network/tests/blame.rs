@@ -79,6 +79,39 @@ fn waiting_without_answers_is_blamed_on_timeouts() {
 }
 
 #[test]
+fn repeated_blocks_explain_the_rest_of_the_network() {
+    let rounds = |asks_again: bool| {
+        let mut builder = lease().arp_for_client(200 * US).request("boot.efi", &[]);
+        for block in 1..200 {
+            builder = builder.wait_ms(1).data(block, &[1; 512]).wait_ms(1);
+            // The client asks for the block that it has, at once; this is neither a turn nor a timeout.
+            if asks_again {
+                builder = builder.wait_ms(9).acknowledge(block - 1).data(block, &[1; 512]).wait_ms(1);
+            }
+            builder = builder.acknowledge(block);
+        }
+        let boot = boot(ended(builder.wait_ms(1).data(200, b"end").acknowledge(200)));
+        assert_parts_sum(&boot);
+        boot.blame
+    };
+    let repeated = rounds(true);
+    assert!(repeated.network.ns > 1_800_000_000, "{repeated:?}");
+    assert!(repeated.network.measure.ends_with(" s with 199 blocks sent again"), "{repeated:?}");
+    let once = rounds(false);
+    assert!(!once.network.measure.contains("again") && !once.network.measure.contains("explains"), "{once:?}");
+    // The silence before a repeated block is a timeout.
+    let lost = TftpTransfer {
+        window: 4,
+        lost_blocks: vec![4, 8],
+        timeout_ns: 2_000 * MS,
+        bytes: 200_000,
+        ..turns(60 * US, 400 * US)
+    };
+    let lost = boot(lease().arp_for_client(200 * US).transfer(&lost)).blame;
+    assert!(lost.timeouts.ns > 3_900_000_000 && !lost.network.measure.contains("again"), "{lost:?}");
+}
+
+#[test]
 fn sorcerers_apprentice_leads() {
     let doubled = TftpTransfer { duplicated_from: Some(30), bytes: 200_000, ..turns(5 * MS, 400 * US) };
     let doubled = boot(lease().arp_for_client(200 * US).transfer(&doubled));

@@ -42,6 +42,13 @@ fn headline_has_outcome_reason_and_fix() {
             assert_eq!(boot["findings"][0]["rule"], case.reason, "{}", case.name);
             assert!(!outcome["advice"].as_str().unwrap().is_empty(), "{}", case.name);
             assert!(outcome["stage"].is_string(), "{}", case.name);
+            // The picture is as certain as the first line.
+            let folder = Folder::new();
+            folder.file("boot.pcapng", &case.bytes);
+            let picture = folder.answer("netboot boot.pcapng --format svg");
+            let likely =
+                if headline.contains("probably failed") { ", probably failed in the " } else { ", failed in the " };
+            assert!(picture.contains(likely), "{}: {headline}", case.name);
         }
         // Cable advice needs retransmitted blocks.
         let files = boot["transfers"].as_array().unwrap().iter();

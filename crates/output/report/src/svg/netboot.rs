@@ -94,7 +94,10 @@ fn outcome(boot: &NetworkBoot) -> String {
     let reason = outcome.reason.as_str().replace('_', " ");
     match outcome.verdict {
         Verdict::Loaded => String::new(),
-        Verdict::Failed => format!(", failed{stage}: {reason}{code}"),
+        Verdict::Failed => {
+            let likely = if outcome.certain { "" } else { "probably " };
+            format!(", {likely}failed{stage}: {reason}{code}")
+        }
         Verdict::Unknown => format!(", outcome unknown: {reason}"),
     }
 }
