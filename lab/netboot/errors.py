@@ -5,9 +5,10 @@ lab/netboot/errors.py ONOFF RECORDING... [--pair SETTING KNOWN TARGET OPTIONS]..
 
 A RECORDING has several windows (pairs.py). For each file, onoff gets a capture with the transfers of one, two or three windows and
 predicts each other window (--window), or with all windows of one block size and predicts the other size (--block). A pair is two
-recordings that differ in what OPTIONS name, such as '--pair rtt near.pcap far.pcap "--rtt 10ms"'. Times are compared by byte. A
-prediction is a range; its width is the factor between its ends, and its error is the (geometric) middle against the measured time. Setup, pauses and timeouts of the captured
-transfers are left out on both sides, except for losses, which cost timeouts.
+recordings that differ in what OPTIONS name: '--pair loss good.pcap bad.pcap "--loss 1%"', or '--pair rtt near.pcap far.pcap ""'
+(the captures show how far). Times are compared by byte. A prediction is a range: its width is the factor between its ends, and its
+error is the geometric middle against the measured time. Setup, pauses and timeouts of the captured transfers are left out on both
+sides, except for losses, which cost timeouts.
 """
 
 import argparse
@@ -40,7 +41,7 @@ def main():
     row("`--block`", "all windows of another block size", [case for recording in recordings for case in lab.blocks(recording)])
     for setting in dict.fromkeys(pair[0] for pair in arguments.pair):
         pairs = [pair[1:] for pair in arguments.pair if pair[0] == setting]
-        cases = [case for pair in pairs for case in (lab.same_files(*pair) if setting == "rtt" else [lab.pair(*pair, with_timeouts=setting == "loss")])]
+        cases = [case for pair in pairs for case in (lab.same_files(*pair[:2]) if setting == "rtt" else [lab.pair(*pair)])]
         row(f"`--{setting}`", "another boot", cases)
 
 
@@ -139,23 +140,24 @@ class Lab:
                 cases.append((*(end * share for end in ends), target["model"]["steady_ns"]))
         return cases
 
-    def same_files(self, known, target, options):
-        """Predicts each file of one recording from the file with the same window and block size of the other."""
-        capture = Capture(pathlib.Path(known))
-        targets = self.transfers(Capture(pathlib.Path(target)))
-        return [(*self.predicted(capture, [transfer], *options.split()), targets[file][window]["model"]["steady_ns"])
+    def same_files(self, known, target):
+        """Predicts each file of one recording from the file with the same window and block size of the other. How much farther
+        the client is there comes from both captures' bounds of the round trip (ARP and ICMP): a relay adds more than its delay."""
+        capture, other = (Capture(pathlib.Path(path)) for path in (known, target))
+        near_ns, far_ns = (self.boot(each.of_transfers({port for port, _ in each.frames}))["max_round_trip_ns"] for each in (capture, other))
+        options = ["--rtt", f"{(far_ns - near_ns) / 1e6:.3f}ms"]
+        targets = self.transfers(other)
+        return [(*self.predicted(capture, [transfer], *options), targets[file][window]["model"]["steady_ns"])
                 for file, windows in self.transfers(capture).items() for window, transfer in windows.items() if window in targets.get(file, {})]
 
-    def pair(self, known, target, options, with_timeouts):
-        """Predicts one boot from another."""
+    def pair(self, known, target, options):
+        """Predicts one boot from another, with its timeouts."""
         known, target = (self.boot(path.read_bytes(), *more) for path, more in
                          [(pathlib.Path(known), options.split()), (pathlib.Path(target), [])])
         size = {name: sum(file["counts"]["bytes"] for file in files(boot)) for name, boot in [("known", known), ("target", target)]}
-        spent = sum(file["duration_ns"] - file["model"]["steady_ns"] for file in files(known))
         scale = size["target"] / size["known"]
-        ends = [known["what_if"][end] * scale if with_timeouts else (known["what_if"][end] - spent) * scale
-                for end in ("shortest_ns", "longest_ns")]
-        return (*ends, sum(file["duration_ns"] if with_timeouts else file["model"]["steady_ns"] for file in files(target)))
+        ends = [known["what_if"][end] * scale for end in ("shortest_ns", "longest_ns")]
+        return (*ends, sum(file["duration_ns"] for file in files(target)))
 
 
 def files(boot):
