@@ -164,7 +164,7 @@ mod tests {
             "Kernel command line: panic=5 root=/dev/sda1",
             "watchdog: hard lockup panics are enabled",
             "ALERT! battery low",
-            "[  OK  ] Reached target my favourite…target - X.",
+            "[  OK  ] Reached target my favorite…target - X.",
             "[  OK  ] Stopped target multi-user.target - Multi-User System.",
             "mount: mounting /dev/sda2 on /mnt failed: No such file",
             "Warning: unable to open an initial console.",
