@@ -427,7 +427,7 @@ mod tests {
             let delays = noisy(count, 2_000, &mut random);
             for (value, delay) in values.iter_mut().zip(delays) {
                 random = random.rotate_left(13).wrapping_mul(SEED);
-                if random % 10 == 0 {
+                if random.is_multiple_of(10) {
                     *value += 3_000 + (delay - 20_000).abs() * 2;
                 }
             }
