@@ -11,7 +11,7 @@
 //!
 //! A prediction is a range: every turn, measured or predicted, may differ from the client's usual pace by a factor, which
 //! is estimated from how the pace varied within transfers and from the residuals of the fit. All lines within that factor
-//! of the measured turns are possible; see [`band`]. A block of another size may cost the same, or grow with its bytes,
+//! of the measured turns are possible. A block of another size may cost the same, or grow with its bytes,
 //! unless several sizes show which. A fragmented block may cost the client as much as one block per fragment.
 
 mod band;
