@@ -358,7 +358,7 @@ for a part of the time; unknown: Not known
 SleepOutcome = Literal["slept", "aborted", "unknown", "unfinished", "crashed"]
 """The outcome of a suspend. slept: The machine slept and resumed; aborted: Aborted before the machine slept;
 unknown: The suspend ended, but whether the machine slept was not recorded; unfinished: The end of the suspend is
-not in the recording; crashed: The kernel reported an error of its own, and nothing after that ended the suspend
+not in the recording; crashed: The kernel crashed (oops, BUG, panic), and nothing after that ended the suspend
 """
 
 FindingSeverity = Literal["note", "moderate", "high"]

@@ -754,9 +754,9 @@ class ConsoleEnd(Record):
 
     __slots__ = ()
     target: str
-    """The target that was reached; empty for a prompt for a login."""
+    """The target that was reached; empty for a login prompt."""
     earliest_ns: Optional[int]
-    """Time of the last line before it that has one: the boot ended later, ns; ``None`` if no line has a time."""
+    """Last time in the log before it, ns, a lower bound of the end; ``None`` if no line has a time."""
 
 
 class DefaultTarget(Record):
@@ -1718,7 +1718,7 @@ class LinuxSleep(Timed):
     refused_by: str
     """The device that refused, as named by the kernel; empty if the suspend was not aborted or none was recorded."""
     crash: str
-    """The kernel's report of its own error (oops, BUG, panic) during the suspend; empty if there was none."""
+    """The kernel's message when it crashed (oops, BUG, panic) during the suspend; empty if it did not."""
     requested_by: str
     """The process that requested the suspend; empty if not recorded."""
     requested_by_pid: Optional[int]
@@ -3239,7 +3239,7 @@ class HistoricSleep(Timed):
     refusals: list[str]
     """Why it was aborted, as reported by the kernel."""
     crash: str
-    """The kernel's report of its own error during the sleep; empty if there was none."""
+    """The kernel's message when it crashed (oops, BUG, panic) during the sleep; empty if it did not."""
     suspend_ns: Optional[int]
     """From the decision until the machine entered the sleep state, ns."""
     asleep_ns: Optional[int]
@@ -7439,9 +7439,7 @@ class BootAnswer(Transition):
     outcome: Optional[LinuxBootOutcome]
     """How the boot ended."""
     console_end: Optional[ConsoleEnd]
-    """The end of the boot on a console whose lines of programs have no times; ``None`` if a record with a time shows
-    the end, or nothing does.
-    """
+    """The end of the boot, if only lines of a console without times show it; otherwise ``None``."""
     default_target: Optional[DefaultTarget]
     """The default target; ``None`` if none was reached."""
     other_units: Records[OtherUnit]

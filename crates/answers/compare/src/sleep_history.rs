@@ -76,7 +76,7 @@ pub struct HistoricSleep {
     pub error: Option<i32>,
     /// Why it was aborted, as reported by the kernel.
     pub refusals: Vec<String>,
-    /// The kernel's report of its own error during the sleep; empty if there was none.
+    /// The kernel's message when it crashed (oops, BUG, panic) during the sleep; empty if it did not.
     pub crash: String,
     /// From the decision until the machine entered the sleep state, ns.
     pub suspend_ns: Option<i64>,

@@ -11,8 +11,8 @@
 //!
 //! A prediction is a range: every turn, measured or predicted, may differ from the client's usual pace by a factor, which
 //! is estimated from how the pace varied within transfers and from the residuals of the fit. All lines within that factor
-//! of the measured turns are possible. A block of another size may cost the same, or grow with its bytes,
-//! unless several sizes show which. A fragmented block may cost the client as much as one block per fragment.
+//! of the measured turns are possible. A block of another size may cost the same, or grow with its bytes, unless several
+//! sizes show which. A fragmented block may cost the client as much as one block per fragment.
 
 mod band;
 
@@ -55,7 +55,7 @@ const UNKNOWN_VARIATION: f64 = 0.1;
 const ERRORS_PER_VARIATION: f64 = 1.25;
 /// The same in largest residuals of the fit: few windows leave smaller residuals than the pace varies.
 const ERRORS_PER_RESIDUAL: f64 = 1.5;
-/// Growth with blocks or with bytes is ruled out if its errors are this many times those of the other.
+/// Turns grow with blocks or with bytes. The worse fit is ruled out if its error exceeds the error of the other by this factor.
 const MAX_ERROR_RATIO: f64 = 1.5;
 /// Growth of the server's turn with each doubling of the window: with atftpd, from windows of 1 to 64, turns grew 2 to 3
 /// times.

@@ -20,7 +20,7 @@ pub enum RequestsError {
     /// Grouping by phase was requested, but there are no phases.
     #[error("no boot, shutdown or sleep with known phases in this recording")]
     NoPhase,
-    /// Other processes have requests.
+    /// Only other processes have requests.
     #[error("no reads or writes of these processes, only of others")]
     NoProcess,
     /// No request matches.
@@ -54,8 +54,8 @@ impl Session {
         let scope = scope.with_processes(processes.to_vec());
         let mut report = onoff_requests::analyze(&trace, &scope, &options);
         if report.views.is_empty() {
-            let everyone = scope.clone().with_processes(Vec::new());
-            if !processes.is_empty() && !onoff_requests::analyze(&trace, &everyone, &options).views.is_empty() {
+            let all_processes = scope.clone().with_processes(Vec::new());
+            if !processes.is_empty() && !onoff_requests::analyze(&trace, &all_processes, &options).views.is_empty() {
                 return Err(QueryError::Unanswerable(RequestsError::NoProcess));
             }
             return Err(QueryError::Unanswerable(RequestsError::NoRequests(text::io::no_requests(

@@ -41,6 +41,8 @@ pub struct Header {
     pub arena_bytes: u64,
     /// Declared number of entries.
     pub entries: u64,
+    /// Times of the first and the last entry, µs since 1970; 0 if there is none.
+    pub realtime_us: [u64; 2],
     /// True if objects have the compact format (systemd 252 and later).
     pub is_compact: bool,
     /// Offset of the first entry array; 0 if there is none.
@@ -82,6 +84,7 @@ impl Header {
             header_bytes,
             arena_bytes: number(96)?,
             entries: number(152)?,
+            realtime_us: [number(184)?, number(192)?],
             is_compact: flags & COMPACT != 0,
             first_array: number(176)?,
         })

@@ -241,7 +241,7 @@ pub const TARGET_REACHED: &str = "target.reached";
 pub const TARGET_STOPPED: &str = "target.stopped";
 /// The kernel panicked; detail = message.
 pub const KERNEL_PANIC: &str = "kernel.panic";
-/// The kernel reported an error of its own while the computer slept or woke; detail = message (Linux).
+/// The kernel crashed while the computer suspended or resumed; detail = message (Linux).
 pub const KERNEL_OOPS: &str = "kernel.oops";
 /// The root file system could not be mounted; detail = message.
 pub const ROOT_MISSING: &str = "root.missing";
@@ -259,7 +259,7 @@ pub const LOGIN_FAILED: &str = "login.failed";
 pub const LOGIN_RESTARTED: &str = "login.restarted";
 /// A console shows that somebody can log in; detail = message.
 pub const LOGIN_PROMPT: &str = "login.prompt";
-/// A console shows, without a time, that a unit has started; detail = unit, time = of the last line before it that has one
+/// A console shows, without a time, that a unit has started; detail = unit, time = last time in the log before it
 /// (Linux).
 pub const CONSOLE_STARTED: &str = "console.started";
 /// A part of the firmware or a loader starts, as a serial console shows; detail = name, value = duration in ns. The time

@@ -136,7 +136,7 @@ fn training(restarts: u32) -> Vec<Section> {
         Section {
             title: "With UWF, check that training has an effect".to_owned(),
             lines: vec![
-                "The paper describes FBWF and EWF. UWF sets SysMain to disabled when it is turned on, and without SysMain nobody uses what was trained: see 'sc qc SysMain' after the restart.".to_owned(),
+                "The paper describes FBWF and EWF. UWF disables the service SysMain when it is turned on, and without SysMain the training has no effect. Check it with 'sc qc SysMain' after the restart.".to_owned(),
             ],
             is_commands: false,
         },

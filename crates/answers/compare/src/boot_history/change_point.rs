@@ -1,11 +1,12 @@
 //! Finds change points in a sequence of values.
 //!
-//! Values far from their neighbors are left out. The sequence is first split in two so that the values are nearest to the
-//! median of their side. Values far from the median of the whole sequence are limited, so that outliers do not decide. If no split is significant, every inner
-//! segment with at least [`MIN_SEGMENT_LEN`] values is compared with the other values by its rank sum: a change and its
-//! reversal (as in Olshen et al., Circular binary segmentation, 2004). Both are tested against [`PERMUTATIONS`] random
-//! permutations of the same values. The segments between changes are then searched in the same way. The position of a
-//! change is the split with the least spread on both sides, where no value counts more than the change itself.
+//! Values far from their neighbors are left out. The sequence is first split in two so that the values are nearest to
+//! the median of their side. Values far from the median of the whole sequence are limited, so that outliers do not
+//! decide. If no split is significant, every inner segment with at least [`MIN_SEGMENT_LEN`] values is compared with
+//! the other values by its rank sum: a change and its reversal (as in Olshen et al., Circular binary segmentation,
+//! 2004). Both are tested against [`PERMUTATIONS`] random permutations of the same values. The segments between changes
+//! are then searched in the same way. The position of a change is the split with the least spread on both sides, where
+//! no value counts more than the change itself.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

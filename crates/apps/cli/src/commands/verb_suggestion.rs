@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Adds the first of `paths` to the message of a [`Failure::NoData`], and the verb that reads this file, if any.
 pub fn add(failure: Failure, paths: &[PathBuf]) -> Failure {
     let Failure::NoData(message) = failure else { return failure };
-    // What an option asks for is missing; the verb fits.
+    // Another verb would not help.
     let is_about_option = message.starts_with("--");
     let Some(first) = paths.first() else { return Failure::NoData(message) };
     let name = match (is_standard_input(first), paths.len()) {

@@ -94,7 +94,7 @@ struct Cycle {
     by_receipt: bool,
     /// When the processors entered suspend-to-idle, ns.
     idle_ns: Option<i64>,
-    /// Index in `points` of the kernel's report of its own error.
+    /// Index in `points` of the kernel's crash message.
     crash: Option<usize>,
 }
 
@@ -520,7 +520,7 @@ impl Cycle {
     }
 }
 
-/// True for the first line of the kernel's report of its own error. Warnings and lockups that it survives do not count.
+/// True for the first line of a kernel crash (oops, BUG, panic). Warnings and lockups do not count.
 fn is_crash(text: &str) -> bool {
     const STARTS: [&str; 9] = [
         "BUG: kernel NULL pointer",

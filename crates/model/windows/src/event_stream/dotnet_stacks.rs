@@ -1,18 +1,20 @@
 //! Finds the event that a call stack of the .NET runtime belongs to.
 //!
-//! A runtime that was asked for stacks logs each event and then its stack, as another event of the same provider on the
-//! same thread. The stack has no reference to its event.
+//! If call stacks are enabled, the runtime logs the stack of each event right after it, as another event of the same
+//! provider on the same thread. The stack has no reference to its event.
 
 use hashbrown::HashMap;
 use onoff_etl::{Guid, Record};
+
+use crate::phase_events::{DOTNET_RUNDOWN, DOTNET_RUNTIME};
 
 /// Maximum number of threads whose last event is remembered; stacks on further threads belong to no event.
 const MAX_THREADS: usize = 1 << 16;
 
 /// The providers of the .NET runtime and the ids of their call stacks: Runtime, Rundown, Private, Stress.
 const STACK_EVENTS: [(Guid, u16); 4] = [
-    (Guid::from_u128(0xe13c0d23_ccbc_4e12_931b_d9cc2eee27e4), 82),
-    (Guid::from_u128(0xa669021c_c450_4609_a035_5af59af4df18), 0),
+    (DOTNET_RUNTIME.guid, 82),
+    (DOTNET_RUNDOWN.guid, 0),
     (Guid::from_u128(0x763fd754_7086_4dfe_95eb_c01a46faf4ca), 151),
     (Guid::from_u128(0xcc2bcbba_16b6_4cf3_8990_d74c2e8af500), 1),
 ];

@@ -38,7 +38,7 @@ pub(super) fn console_end(trace: &Trace, finished_ns: Option<i64>) -> Option<Con
         let name = trace.strings.find(name);
         trace.milestones.iter().filter(move |row| Some(row.name) == name)
     };
-    let targets = ["graphical.target", "multi-user.target"]
+    let targets = USER_TARGETS
         .into_iter()
         .filter_map(|target| rows(milestone::CONSOLE_STARTED).find(|row| trace.text(row.detail) == target));
     let (row, target) = match targets.last() {
@@ -192,8 +192,8 @@ fn failed_units(units: &[Unit], until_ns: i64) -> Vec<&Unit> {
 
 /// Returns the outcome if the file systems of `/etc/fstab` could not be mounted and nothing shows what came after that.
 fn local_file_systems(trace: &Trace, units: &[Unit], reached: &[Milestone]) -> Option<LinuxBootOutcome> {
-    let is_it = |unit: &&Unit| unit.name == LOCAL_FILE_SYSTEMS && unit.outcome == ServiceOutcome::Failed;
-    let failure = units.iter().find(is_it).filter(|_| !reached.iter().any(|row| is_for_users(trace, row)))?;
+    let has_failed = |unit: &&Unit| unit.name == LOCAL_FILE_SYSTEMS && unit.outcome == ServiceOutcome::Failed;
+    let failure = units.iter().find(has_failed).filter(|_| !reached.iter().any(|row| is_for_users(trace, row)))?;
     let failed = failed_units(units, i64::MAX);
     let subject = failed.first().filter(|unit| unit.name != LOCAL_FILE_SYSTEMS);
     let mut evidence = failures(&failed);

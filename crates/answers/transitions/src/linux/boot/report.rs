@@ -231,9 +231,9 @@ impl LinuxBootOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConsoleEnd {
-    /// The target that was reached; empty for a prompt for a login.
+    /// The target that was reached; empty for a login prompt.
     pub target: String,
-    /// Time of the last line before it that has one: the boot ended later, ns; `None` if no line has a time.
+    /// Last time in the log before it, ns, a lower bound of the end; `None` if no line has a time.
     pub earliest_ns: Option<i64>,
 }
 
@@ -249,8 +249,7 @@ pub struct LinuxBoot {
     pub initial_file_system: Option<DerivedInterval>,
     /// How the boot ended.
     pub outcome: LinuxBootOutcome,
-    /// The end of the boot on a console whose lines of programs have no times; `None` if a record with a time shows the
-    /// end, or nothing does.
+    /// The end of the boot, if only lines of a console without times show it; otherwise `None`.
     pub console_end: Option<ConsoleEnd>,
     /// The default target; `None` if none was reached.
     pub default_target: Option<DefaultTarget>,

@@ -27,7 +27,7 @@ pub enum SleepOutcome {
     Unknown,
     /// The end of the suspend is not in the recording.
     Unfinished,
-    /// The kernel reported an error of its own, and nothing after that ended the suspend.
+    /// The kernel crashed (oops, BUG, panic), and nothing after that ended the suspend.
     Crashed,
 }
 
@@ -49,7 +49,7 @@ pub struct LinuxSuspend {
     pub refusals: Vec<String>,
     /// The device that refused, as named by the kernel; empty if the suspend was not aborted or none was recorded.
     pub refused_by: String,
-    /// The kernel's report of its own error (oops, BUG, panic) during the suspend; empty if there was none.
+    /// The kernel's message when it crashed (oops, BUG, panic) during the suspend; empty if it did not.
     pub crash: String,
     /// The process that requested the suspend; empty if not recorded.
     pub requested_by: String,
