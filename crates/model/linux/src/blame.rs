@@ -7,8 +7,8 @@ use hashbrown::HashMap;
 use onoff_trace::{ServiceChange, ServiceTransition, StringId, counters, milestone};
 
 use super::assembly::Assembly;
-use super::duration::duration_ns;
 use super::parts::Part;
+use onoff_linux_log::duration::duration_ns;
 
 const MAX_UNITS: usize = 100_000;
 /// Maximum number of units without start times. A computer has a few hundred.

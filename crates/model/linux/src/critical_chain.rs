@@ -13,12 +13,12 @@
 use onoff_trace::{DependencyKind, StringId, counters, milestone};
 
 use super::assembly::{Assembly, ChainStart};
-use super::duration::duration_ns;
-use super::kernel_log_line::strip_colors;
 use super::parts::Part;
 use super::unit_dependencies::UnitDependencies;
-use super::unit_names::is_unit;
 use super::unit_rows;
+use onoff_linux_log::duration::duration_ns;
+use onoff_linux_log::kernel_line::strip_colors;
+use onoff_linux_log::unit_names::is_unit;
 
 pub(super) const EVENT: &str = "systemd-analyze critical-chain";
 

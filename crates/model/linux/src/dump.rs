@@ -6,7 +6,7 @@ use super::assembly::Assembly;
 use super::clocks::{ClockPairs, Clocks};
 use super::parts::Part;
 use super::unit_dependencies::UnitDependencies;
-use super::unit_names::is_unit;
+use onoff_linux_log::unit_names::is_unit;
 
 pub(super) fn clock_pairs(_part: &Part<'_>, _pairs: &mut ClockPairs) {}
 

@@ -13,8 +13,8 @@ use super::clocks::{ClockPairs, SourceClock};
 use super::journal::{Entry, JournalFaults};
 use super::journal_files::Journals;
 use super::kernel_log::Messages;
-use super::kernel_log_line::{self, Stamp};
 use super::parts::{Part, PartKind};
+use onoff_linux_log::kernel_line::{self, Stamp};
 
 /// Number of bytes inspected at the start of a part.
 pub const MAX_IDENTITY_BYTES: usize = 1 << 20;
@@ -221,7 +221,7 @@ impl PartIdentity {
         // Dates are in whole seconds and count from the first line, so they are not usable as marks.
         if messages.has_dates() {
             let text = String::from_utf8_lossy(part.bytes);
-            let first_ns = text.lines().find_map(|line| match kernel_log_line::line(line)?.stamp {
+            let first_ns = text.lines().find_map(|line| match kernel_line::line(line)?.stamp {
                 Stamp::Wall(ns) => Some(ns),
                 Stamp::Log(_) => None,
             });
@@ -356,7 +356,7 @@ fn start_from_message(text: &str, time_ns: i64) -> Option<i64> {
 /// Parses the kernel's start, s since 1970, from `KernelTimestamp=Fri 2026-11-20 23:15:07 UTC`.
 fn start_from_manager(text: &str) -> Option<i64> {
     let date = text.lines().find_map(|line| line.strip_prefix("KernelTimestamp="))?;
-    super::text_stamp::utc_us(date).map(|us| us / 1_000_000)
+    onoff_linux_log::text_stamp::utc_us(date).map(|us| us / 1_000_000)
 }
 
 #[cfg(test)]

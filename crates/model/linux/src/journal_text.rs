@@ -18,9 +18,9 @@ use hashbrown::{HashMap, HashSet};
 use onoff_trace::CivilTime;
 
 use super::journal::{Entry, JOURNAL_STARTED, JOURNAL_STOPPED, JournalFaults, STARTUP_FINISHED};
-use super::kernel_log_line::nanoseconds;
 use super::startup_times::StartupTimes;
-use super::text_stamp::{self, Stamp, StampedLine, stamped_line};
+use onoff_linux_log::kernel_line::nanoseconds;
+use onoff_linux_log::text_stamp::{self, Stamp, StampedLine, stamped_line};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line<'a> {

@@ -7,8 +7,8 @@ use onoff_trace::milestone;
 
 use super::assembly::Assembly;
 use super::clocks::{ClockPairs, Clocks};
-use super::duration::duration_ns;
 use super::parts::Part;
+use onoff_linux_log::duration::duration_ns;
 
 pub(super) fn clock_pairs(_part: &Part<'_>, _pairs: &mut ClockPairs) {}
 

@@ -5,13 +5,13 @@ use onoff_firmware::Signature;
 use onoff_ftrace::{DataFile, TextTrace};
 use onoff_journal::JournalFile;
 
-use super::kernel_log_line::{self, strip_colors};
 use super::parts::PartKind;
 use super::{
     blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, serial_console, startup_plot,
     startup_times,
 };
 use onoff_input::sniff::SNIFF_LEN;
+use onoff_linux_log::kernel_line::{self, strip_colors};
 
 /// Recognizes the file `name` with the content `bytes`. Returns `None` if it is not part of a recording.
 pub fn part_kind(name: &str, bytes: &[u8]) -> Option<PartKind> {
@@ -182,7 +182,7 @@ const LOG_LINES: usize = 40;
 /// the host name in every line.
 fn is_kernel_log(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(LOG_LINES).collect();
-    let messages: Vec<&str> = lines.iter().filter_map(|line| Some(kernel_log_line::line(line)?.message)).collect();
+    let messages: Vec<&str> = lines.iter().filter_map(|line| Some(kernel_line::line(line)?.message)).collect();
     if messages.is_empty() || messages.len() * 2 < lines.len() {
         return false;
     }
@@ -251,7 +251,7 @@ fn is_status_line(line: &str) -> bool {
 /// True if a kernel log starts somewhere in the text: a serial console shows firmware and loader output before it.
 fn contains_kernel_log(text: &str) -> bool {
     text.lines()
-        .filter_map(|line| Some(kernel_log_line::line(line)?.message))
+        .filter_map(|line| Some(kernel_line::line(line)?.message))
         .any(|message| message.starts_with("Linux version "))
 }
 

@@ -8,11 +8,11 @@
 use onoff_trace::counters;
 
 use super::assembly::Assembly;
-use super::duration::duration_ns;
 use super::parts::{Part, PartKind};
 use super::startup_times::{self, StartupTimes};
-use super::unit_names::is_unit;
 use super::unit_rows;
+use onoff_linux_log::duration::duration_ns;
+use onoff_linux_log::unit_names::is_unit;
 
 pub(super) const EVENT: &str = "systemd-analyze plot";
 

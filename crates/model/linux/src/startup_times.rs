@@ -5,10 +5,10 @@
 use onoff_trace::milestone;
 
 use super::assembly::Assembly;
-use super::duration::duration_ns;
-use super::kernel_log_line::strip_colors;
 use super::parts::{Part, PartKind};
 use super::{blame, critical_chain};
+use onoff_linux_log::duration::duration_ns;
+use onoff_linux_log::kernel_line::strip_colors;
 
 /// Durations of the startup phases, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use onoff_trace::{ServiceChange, ServiceOutcome};
 
 use super::journal::Entry;
-use super::unit_descriptions::{DescribedKind, unit_or_description};
-use super::unit_names::is_unit;
+use onoff_linux_log::unit_descriptions::{DescribedKind, unit_or_description};
+use onoff_linux_log::unit_names::is_unit;
 
 /// An event in a unit's life cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]

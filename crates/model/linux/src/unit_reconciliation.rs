@@ -8,8 +8,8 @@ use onoff_trace::{Milestone, ServiceChange, ServiceOutcome, ServiceTransition, S
 
 use super::assembly::Assembly;
 use super::journal_rows::WALL_CLOCK_EVENT;
-use super::unit_names::is_unit;
 use super::{blame, critical_chain, startup_plot, units};
+use onoff_linux_log::unit_names::is_unit;
 
 /// Maximum distance between a message and the change it reports: 1 s. Messages wait for journald while it starts, and
 /// the kernel log's clock is accurate only to some milliseconds.

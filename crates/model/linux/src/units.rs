@@ -10,10 +10,10 @@ use onoff_trace::{
 
 use super::assembly::Assembly;
 use super::clocks::{ClockPairs, Clocks};
-use super::duration::duration_ns;
 use super::parts::Part;
 use super::unit_dependencies::UnitDependencies;
-use super::unit_names::names;
+use onoff_linux_log::duration::duration_ns;
+use onoff_linux_log::unit_names::names;
 
 /// Event name of rows from unit properties.
 pub(super) const EVENT: &str = "systemd unit properties";

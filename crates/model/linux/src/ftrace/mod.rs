@@ -43,7 +43,7 @@ pub(super) fn clock_readings(text: &str, pairs: &mut ClockPairs) -> Option<i64> 
     let reading = |key: &str| {
         text.split_ascii_whitespace()
             .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-            .and_then(crate::kernel_log_line::nanoseconds)
+            .and_then(onoff_linux_log::kernel_line::nanoseconds)
     };
     let mono_ns = reading("mono")?;
     for (key, clock) in [("boot", SourceClock::BootTime), ("real", SourceClock::RealTime)] {

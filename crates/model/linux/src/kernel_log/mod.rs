@@ -22,9 +22,9 @@ use super::boot_failures;
 use super::clocks::{Clocks, SourceClock};
 use super::journal::JournalFaults;
 use super::journal_files::Journal;
-use super::kernel_log_line::{self, Stamp};
 use super::parts::{Part, PartKind};
 use super::serial_console::{BringUp, SerialConsole};
+use onoff_linux_log::kernel_line::{self, Stamp};
 
 counters! {
     UNREADABLE = "kernel_log_lines_unreadable", Notice, TABLES,
@@ -110,12 +110,12 @@ impl Messages {
         let mut last_ns = None;
         for (index, (host_ns, line)) in console.lines().enumerate() {
             let text = &line.text;
-            if let Some(time) = kernel_log_line::loader_time(text) {
+            if let Some(time) = kernel_line::loader_time(text) {
                 self.loader_lines += 1;
                 time.clone_into(&mut self.last_loader_time);
                 continue;
             }
-            let Some(line) = kernel_log_line::line(text) else {
+            let Some(line) = kernel_line::line(text) else {
                 // Lines without a time come at or after the line before.
                 let time_ns = host_ns.filter(|&ns| ns >= 0).or(last_ns);
                 let is_kernel = console.is_untimed && console.is_after_kernel_start(index);

@@ -3,7 +3,7 @@
 
 use onoff_trace::CivilTime;
 
-use crate::kernel_log_line::{self, Stamp, nanoseconds};
+use onoff_linux_log::kernel_line::{self, Stamp, nanoseconds};
 
 /// Number of lines inspected to recognize the form.
 const SNIFF_LINES: usize = 400;
@@ -98,8 +98,8 @@ impl HostStamps {
 /// True for a line of the kernel with its own time, and for the first line of a firmware or loader.
 fn is_console_line(text: &str) -> bool {
     let text = text.trim_start();
-    let is_kernel = text.starts_with(['[', '<'])
-        && kernel_log_line::line(text).is_some_and(|line| matches!(line.stamp, Stamp::Log(_)));
+    let is_kernel =
+        text.starts_with(['[', '<']) && kernel_line::line(text).is_some_and(|line| matches!(line.stamp, Stamp::Log(_)));
     is_kernel || super::stages::stage_of(text).is_some()
 }
 

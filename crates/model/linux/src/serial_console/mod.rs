@@ -18,7 +18,7 @@ use stages::{Mark, coreboot_state_ns, is_failure, is_hand_over, is_report_head, 
 
 use crate::assembly::Assembly;
 use crate::boot_failures;
-use crate::kernel_log_line::{self, Stamp, strip_colors};
+use onoff_linux_log::kernel_line::{self, Stamp, strip_colors};
 
 /// Minimum number of restarts without a kernel that show that the firmware or loader does not get further.
 const MIN_RESTARTS: usize = 2;
@@ -224,7 +224,7 @@ impl<'t> SerialConsole<'t> {
 impl ConsoleLine<'_> {
     /// Returns the kernel's own time, ns.
     fn kernel_ns(&self) -> Option<i64> {
-        match kernel_log_line::line(&self.text)?.stamp {
+        match kernel_line::line(&self.text)?.stamp {
             Stamp::Log(ns) => Some(ns),
             Stamp::Wall(_) => None,
         }
@@ -233,7 +233,7 @@ impl ConsoleLine<'_> {
     /// True for the line with which the kernel starts.
     fn is_kernel_start(&self) -> bool {
         self.text.contains("Linux version ")
-            && match kernel_log_line::line(&self.text) {
+            && match kernel_line::line(&self.text) {
                 Some(line) => line.message.starts_with("Linux version "),
                 None => without_priority(&self.text).starts_with("Linux version "),
             }

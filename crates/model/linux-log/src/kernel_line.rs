@@ -6,21 +6,24 @@ use onoff_trace::CivilTime;
 
 /// Timestamp of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stamp {
+pub enum Stamp {
     /// The log's clock, ns.
     Log(i64),
     /// Wall-clock time, ns from an arbitrary origin (`dmesg -T`, `--time-format iso`).
     Wall(i64),
 }
 
+/// One line of the kernel log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
-    pub(super) stamp: Stamp,
-    pub(super) message: &'a str,
+pub struct Line<'a> {
+    /// When it was logged.
+    pub stamp: Stamp,
+    /// The text after the time, without the caller.
+    pub message: &'a str,
 }
 
 /// Removes terminal color sequences (`dmesg --color=always`, systemd on consoles).
-pub(super) fn strip_colors(text: &str) -> Cow<'_, str> {
+pub fn strip_colors(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
     }
@@ -44,7 +47,7 @@ pub(super) fn strip_colors(text: &str) -> Cow<'_, str> {
 /// Parses `[    1.234567] message`, optionally with `<5>` or `kern  :info  : ` before it or `[    T1] ` after the time;
 /// the same with a date (`[Sun Nov 22 09:04:00 2026]`, `2026-11-22T09:04:00,123456+00:00`); and the format of
 /// `/dev/kmsg` (`6,12,1234567,-;message`). Returns `None` for any other line.
-pub(super) fn line(text: &str) -> Option<Line<'_>> {
+pub fn line(text: &str) -> Option<Line<'_>> {
     let text = text.trim_end_matches('\r');
     if text.starts_with(|character: char| character.is_ascii_digit()) {
         return kmsg(text).or_else(|| iso(text));
@@ -165,7 +168,7 @@ fn core_prefix(message: &str) -> Option<&str> {
 }
 
 /// Parses `12.345678`, with up to nine decimal places. Returns ns.
-pub(super) fn nanoseconds(text: &str) -> Option<i64> {
+pub fn nanoseconds(text: &str) -> Option<i64> {
     let (seconds, fraction) = text.split_once('.')?;
     let digits = u32::try_from(fraction.len()).ok()?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -178,7 +181,7 @@ pub(super) fn nanoseconds(text: &str) -> Option<i64> {
 
 /// Returns the time of a line that NVIDIA's boot loaders write to a serial console, `[0001.084] Verifying TBC …`: four
 /// digits and milliseconds, where the kernel has microseconds.
-pub(super) fn loader_time(line: &str) -> Option<&str> {
+pub fn loader_time(line: &str) -> Option<&str> {
     let (time, rest) = line.strip_prefix('[')?.split_once(']')?;
     let (seconds, fraction) = time.split_once('.')?;
     let is_number = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());

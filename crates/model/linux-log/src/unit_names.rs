@@ -15,7 +15,7 @@ const SUFFIXES: [&str; 11] = [
     ".scope",
 ];
 
-pub(crate) fn is_unit(text: &str) -> bool {
+pub fn is_unit(text: &str) -> bool {
     SUFFIXES.iter().any(|suffix| {
         text.strip_suffix(suffix).is_some_and(|stem| !stem.is_empty() && !stem.contains(char::is_whitespace))
     })
@@ -23,7 +23,7 @@ pub(crate) fn is_unit(text: &str) -> bool {
 
 /// Parses a list of names as systemd writes it: separated by spaces, and quoted, with doubled backslashes, if a name
 /// contains a backslash.
-pub(crate) fn names(list: &str) -> impl Iterator<Item = String> {
+pub fn names(list: &str) -> impl Iterator<Item = String> {
     list.split_ascii_whitespace().map(|name| match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\\\\", "\\"),
         None => name.to_owned(),

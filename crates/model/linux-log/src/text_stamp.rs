@@ -5,14 +5,14 @@
 
 use onoff_trace::CivilTime;
 
-use super::kernel_log_line::nanoseconds;
+use crate::kernel_line::nanoseconds;
 
 const US_PER_S: i64 = 1_000_000;
-pub(super) const US_PER_DAY: i64 = 86_400 * US_PER_S;
+pub const US_PER_DAY: i64 = 86_400 * US_PER_S;
 
 /// Timestamp of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stamp {
+pub enum Stamp {
     /// µs since the kernel's start.
     Monotonic(i64),
     /// Wall-clock time, µs.
@@ -27,16 +27,16 @@ pub(super) enum Stamp {
 
 /// A stamp and the certainty that it is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct StampedLine<'a> {
-    pub(super) stamp: Stamp,
+pub struct StampedLine<'a> {
+    pub stamp: Stamp,
     /// The line after the time and a blank.
-    pub(super) rest: &'a str,
+    pub rest: &'a str,
     /// True if the logs of other programs have the same form, so that the sender must confirm the line.
-    pub(super) is_common_form: bool,
+    pub is_common_form: bool,
 }
 
 /// Parses the time at the start of `line`.
-pub(super) fn stamped_line(line: &str) -> Option<StampedLine<'_>> {
+pub fn stamped_line(line: &str) -> Option<StampedLine<'_>> {
     let is_common_form = false;
     // Priority of the syslog protocol: `<30>Nov 22 …`
     let line = match line.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
@@ -111,7 +111,7 @@ fn month_line<'a>(month: i64, day: &str, after_day: &'a str) -> Option<StampedLi
 }
 
 /// Parses `Fri 2026-11-20 23:15:07 UTC` to µs since 1970.
-pub(super) fn utc_us(date: &str) -> Option<i64> {
+pub fn utc_us(date: &str) -> Option<i64> {
     match stamped_line(&format!("{date} "))?.stamp {
         Stamp::Wall { us, absolute: true, .. } => Some(us),
         _ => None,
@@ -119,7 +119,7 @@ pub(super) fn utc_us(date: &str) -> Option<i64> {
 }
 
 /// A leap year, so that February 29 is valid.
-pub(super) const PLACEHOLDER_YEAR: i64 = 2000;
+pub const PLACEHOLDER_YEAR: i64 = 2000;
 
 /// Beginnings of the names of the months, in the languages of the C library. Names of two months never share a
 /// beginning in this list.
@@ -197,7 +197,7 @@ fn date_days(text: &str) -> Option<i64> {
     days(parts.next()??, parts.next()??, parts.next()??)
 }
 
-pub(super) fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+pub fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let midnight = CivilTime {
         year,
         month: u8::try_from(month).ok()?,

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// Kind of unit, from the words before the description: only targets are reached, only mounts are mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DescribedKind {
+pub enum DescribedKind {
     Target,
     Mount,
     Swap,
@@ -18,7 +18,7 @@ pub(super) enum DescribedKind {
 
 impl DescribedKind {
     /// Returns the kind for the beginning of a message.
-    pub(super) fn from_prefix(prefix: &str) -> Self {
+    pub fn from_prefix(prefix: &str) -> Self {
         match prefix {
             "Reached target " | "Stopped target " => Self::Target,
             _ if prefix.to_ascii_lowercase().contains("mount") && !prefix.contains("automount") => Self::Mount,
@@ -30,7 +30,7 @@ impl DescribedKind {
 }
 
 /// Returns the name of the unit with this description, or the description if it is not of systemd.
-pub(super) fn unit_or_description(description: &str, kind: DescribedKind) -> Cow<'_, str> {
+pub fn unit_or_description(description: &str, kind: DescribedKind) -> Cow<'_, str> {
     let known_name = |units: &[(&str, &'static str)]| {
         units.iter().find(|(known, _)| *known == description).map(|(_, unit)| Cow::Borrowed(*unit))
     };

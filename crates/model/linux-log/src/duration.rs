@@ -4,7 +4,7 @@
 /// without a unit is in µs, as in `systemctl show`.
 ///
 /// Source of the units: `systemd.time(7)`, where a month has 30.44 days and a year 365.25.
-pub(crate) fn duration_ns(text: &str) -> Option<i64> {
+pub fn duration_ns(text: &str) -> Option<i64> {
     let text = text.trim();
     let mut remaining = text;
     let mut sum = 0_i128;
