@@ -7963,7 +7963,7 @@ class CompareAnswer(Answer):
     boots: Optional[Union[Records[HistoricBoot], int]]
     """Boots in chronological order."""
     other_machine_boots: Optional[int]
-    """Number of skipped boots of other computers in the journal."""
+    """Number of skipped boots: of other computers in the journal, or of text logs beside journals."""
     min_boots: Optional[int]
     """Minimum number of boots on either side of a change."""
     permutations: Optional[int]

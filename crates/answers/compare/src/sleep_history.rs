@@ -40,7 +40,7 @@ pub struct SleepHistory {
     pub omitted_sleeps: u64,
     /// Number of boots that were read.
     pub boots: u64,
-    /// Number of skipped boots of other computers in the journal.
+    /// Number of skipped boots: of other computers in the journal, or of text logs beside journals.
     pub other_machine_boots: u64,
     /// Minimum number of sleeps on either side of a change.
     pub min_sleeps: u64,

@@ -53,9 +53,11 @@ impl Session {
 /// Maximum number of boots that are searched for sleeps, most recent first.
 const MAX_BOOTS: usize = 1_000;
 
-/// Returns the number of boots of the machine with the newest boot, and the indexes of the last `count` boots.
+/// Returns the number of boots of the machine with the newest boot, and the indexes of the last `count` boots. Boots in
+/// text logs beside journals have no machine: their less precise times are not comparable.
 fn boots_of_newest_machine(boots: &[RecordedBoot], count: usize) -> (usize, Vec<usize>) {
-    let Some(newest) = boots.last() else { return (0, Vec::new()) };
+    let with_machine = boots.iter().rfind(|boot| !boot.machine.is_empty());
+    let Some(newest) = with_machine.or(boots.last()) else { return (0, Vec::new()) };
     let is_same_machine = |boot: &RecordedBoot| match newest.machine.is_empty() {
         true => boot.host == newest.host,
         false => boot.machine == newest.machine,

@@ -21,7 +21,7 @@ counters! {
     TEXTS_SKIPPED = "journal_texts_skipped", Notice, [],
         "Text journals were skipped because the recording has a journal with more precise times.";
     TEXTS_OF_OTHER_TIMES = "journal_texts_of_other_times", Warning, [],
-        "Text journals were skipped because the recording has a journal with more precise times, although that journal ends before they start or starts after they end: open them alone.";
+        "Text journals without a year or a time zone were skipped because the recording has a journal with more precise times, although that journal ends before they start or starts after they end: open them alone.";
     TEXTS_CONTAINED = "journal_texts_contained", Notice, [],
         "Text logs whose lines are also in another text log, such as kern.log beside syslog, were skipped.";
 }
@@ -85,17 +85,25 @@ impl<'f> Journals<'f> {
         if !files.is_empty() {
             opened.journals.insert(0, Journal::Binary(files, names));
         }
-        opened.texts_of_other_times = texts_of_other_times(parts);
+        let precise_ranges = precise_ranges_us(parts).unwrap_or_default();
+        opened.texts_of_other_times = texts_of_other_times(parts, &precise_ranges);
         // Drop the less precise journals. Lines of text have no boot ids, so their boots would be counted in addition
         // to the same boots of a journal with fields. The file of a syslog daemon has the times at which the daemon
-        // read the messages, so it is a less precise duplicate.
+        // read the messages, so it is a less precise duplicate. Texts that have further boots remain; the survey drops
+        // their boots that are duplicates.
+        let begins_earlier_or_ends_later = |journal: &Journal<'_>| match journal {
+            Journal::Text(bytes, _) if !precise_ranges.is_empty() => {
+                TextRange::new(bytes).is_some_and(|text| text.exceeds(&precise_ranges))
+            }
+            _ => false,
+        };
         let is_text = |journal: &Journal<'_>| matches!(journal, Journal::Text(..));
         let is_by_wall_clock =
             |journal: &Journal<'_>| matches!(journal, Journal::Text(bytes, _) if journal_text::is_by_wall_clock(bytes));
         for is_worse in [&is_text as &dyn Fn(&Journal<'_>) -> bool, &is_by_wall_clock] {
             if !opened.journals.iter().all(is_worse) {
                 let count = opened.journals.len();
-                opened.journals.retain(|journal| !is_worse(journal));
+                opened.journals.retain(|journal| !is_worse(journal) || begins_earlier_or_ends_later(journal));
                 opened.texts_skipped += (count - opened.journals.len()) as u64;
             }
         }
@@ -197,24 +205,30 @@ impl<'f> Journals<'f> {
     }
 }
 
-/// Returns the names of the text journals from another time than all journals with more precise times; empty if the time
-/// of one is not known before it is read.
-fn texts_of_other_times<'f>(parts: &[Part<'f>]) -> Vec<&'f str> {
-    let journals = parts.iter().filter_map(|part| match part.kind {
+/// Returns the times of the first and the last entry of each journal with more precise times than text, µs since 1970;
+/// `None` if those of one are not known before it is read.
+fn precise_ranges_us(parts: &[Part<'_>]) -> Option<Vec<(i64, i64)>> {
+    let ranges = parts.iter().filter_map(|part| match part.kind {
         PartKind::Journal => Some(header_range_us(part.bytes)),
         PartKind::JournalExport | PartKind::JournalJson => Some(realtime_range_us(part.bytes)),
         PartKind::JournalVerbose => Some(None),
         _ => None,
     });
-    let Some(ranges) = journals.collect::<Option<Vec<(i64, i64)>>>().filter(|ranges| !ranges.is_empty()) else {
-        return Vec::new();
-    };
+    ranges.collect()
+}
+
+/// Returns the names of the text journals from another time than all journals with more precise times, which are in
+/// `precise_ranges`, that cannot be put in order with them.
+fn texts_of_other_times<'f>(parts: &[Part<'f>], precise_ranges: &[(i64, i64)]) -> Vec<&'f str> {
     let is_of_other_time = |part: &&Part<'f>| {
-        part.kind == PartKind::JournalText
-            && TextRange::new(part.bytes)
-                .is_some_and(|text| !ranges.iter().any(|&(first_us, last_us)| text.overlaps(first_us, last_us)))
+        let is_elsewhere = |text: TextRange| {
+            !text.exceeds(precise_ranges)
+                && !precise_ranges.iter().any(|&(first_us, last_us)| text.overlaps(first_us, last_us))
+        };
+        part.kind == PartKind::JournalText && TextRange::new(part.bytes).is_some_and(is_elsewhere)
     };
-    parts.iter().filter(is_of_other_time).map(|part| part.name).collect()
+    let texts = parts.iter().filter(|_| !precise_ranges.is_empty()).filter(is_of_other_time);
+    texts.map(|part| part.name).collect()
 }
 
 /// Returns the times of the first and the last entry in the header of a journal file, µs since 1970.
@@ -346,7 +360,7 @@ mod tests {
     fn skipped_text_of_another_time_is_a_loss() {
         // 2023-11-14 22:13:20 and 23:13:20 UTC.
         let export = "__REALTIME_TIMESTAMP=1700000000000000\n_BOOT_ID=a\n\n__REALTIME_TIMESTAMP=1700003600000000\n_BOOT_ID=a\n\n";
-        let json = "{\"__REALTIME_TIMESTAMP\":\"1700000000000000\",\"_BOOT_ID\":\"a\"}\n";
+        let json = "{\"__REALTIME_TIMESTAMP\":\"1700000000000000\",\"_BOOT_ID\":\"a\"}\n{\"__REALTIME_TIMESTAMP\":\"1700003600000000\",\"_BOOT_ID\":\"a\"}\n";
         let losses = |journal: (PartKind, &'static str), text: &'static str| {
             let parts = [(journal, "journal"), ((PartKind::JournalText, text), "old.log")]
                 .map(|((kind, text), name)| Part { kind, name, bytes: text.as_bytes() });
@@ -356,9 +370,9 @@ mod tests {
         };
         let of_other_time = ("journal_texts_of_other_times", "old.log".to_owned());
         for journal in [(PartKind::JournalExport, export), (PartKind::JournalJson, json)] {
-            for text in ["Nov 11 09:04:00 host cron[1]: x\n", "2022-11-14T22:13:20+0000 host cron[1]: x\n"] {
-                assert!(losses(journal, text).contains(&of_other_time), "{text}");
-            }
+            assert!(losses(journal, "Nov 11 09:04:00 host cron[1]: x\n").contains(&of_other_time));
+            // A text that can be put in order is read.
+            assert_eq!(losses(journal, "2022-11-14T22:13:20+0000 host cron[1]: x\n"), []);
             // The same boot, by the clock of another time zone, and in a year that is not written.
             for text in ["Nov 15 12:13:20 host cron[1]: x\n", "2023-11-14T22:13:25+0000 host cron[1]: x\n"] {
                 assert_eq!(losses(journal, text), [("journal_texts_skipped", String::new())], "{text}");
@@ -370,12 +384,13 @@ mod tests {
         let in_binary = |binary: &[u8], text: &'static str| {
             let part = |kind, name, bytes| Part { kind, name, bytes };
             let journal = part(PartKind::Journal, "system.journal", binary);
-            texts_of_other_times(&[journal, part(PartKind::JournalText, "old.log", text.as_bytes())]).len()
+            let parts = [journal, part(PartKind::JournalText, "old.log", text.as_bytes())];
+            texts_of_other_times(&parts, &precise_ranges_us(&parts).unwrap_or_default()).len()
         };
-        assert_eq!(in_binary(&binary, "2022-11-14T22:13:20+0000 host cron[1]: x\n"), 1);
-        assert_eq!(in_binary(&binary, "2023-11-14T22:13:25+0000 host cron[1]: x\n"), 0);
+        assert_eq!(in_binary(&binary, "Nov 11 09:04:00 host cron[1]: x\n"), 1);
+        assert_eq!(in_binary(&binary, "Nov 14 22:13:25 host cron[1]: x\n"), 0);
         binary[184..200].fill(0);
-        assert_eq!(in_binary(&binary, "2022-11-14T22:13:20+0000 host cron[1]: x\n"), 0);
+        assert_eq!(in_binary(&binary, "Nov 11 09:04:00 host cron[1]: x\n"), 0);
         // A text without times that can be compared.
         assert_eq!(losses((PartKind::JournalExport, export), "hello\n"), [("journal_texts_skipped", String::new())]);
     }

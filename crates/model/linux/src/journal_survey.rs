@@ -1,7 +1,7 @@
 //! Lists the boots in the journals of a recording and selects the one to read.
 
 use hashbrown::HashMap;
-use onoff_trace::{Losses, RecordedBoot};
+use onoff_trace::{Losses, RecordedBoot, counters};
 
 use super::clocks::{ClockPairs, Evidence, SourceClock};
 use super::journal::{Entry, JOURNAL_STARTED, JOURNAL_STOPPED, JournalFaults, STARTUP_FINISHED, id};
@@ -22,6 +22,11 @@ const CLOCK_SET_US: i64 = 1_104_537_600_000_000;
 /// Maximum difference between the wall clocks of a boot and of another part that belongs to it: 10 min.
 const MAX_CLOCK_DIFFERENCE_NS: u64 = 600_000_000_000;
 
+counters! {
+    TEXT_BOOTS_SKIPPED = "journal_text_boots_skipped", Notice, [],
+        "Boots in text journals were skipped because another journal has them with more precise times, or only boots of another computer.";
+}
+
 /// Summary of one boot in a journal.
 #[derive(Clone, Debug, Default)]
 struct BootSummary {
@@ -39,6 +44,8 @@ struct BootSummary {
     journal_started_us: Option<i64>,
     /// True if times are in whole seconds or are the times of receipt.
     by_wall_clock: bool,
+    /// True if the entries are lines of text.
+    is_text: bool,
     /// Machine id from the first entry that has one.
     machine: u128,
     host: String,
@@ -76,6 +83,7 @@ impl BootSummary {
         let is_from_manager = entry.pid == Some(1) && entry.user_unit.is_empty();
         self.started |= entry.message_id == STARTUP_FINISHED && is_from_manager;
         self.by_wall_clock |= entry.by_wall_clock;
+        self.is_text |= entry.is_text;
         let time_us = entry.monotonic_us.unwrap_or(self.last_monotonic_us);
         match entry.message_id {
             JOURNAL_STOPPED => self.journal_stopped_us = self.journal_stopped_us.max(Some(time_us)),
@@ -168,6 +176,14 @@ impl BootSummary {
         }
     }
 
+    /// True if this boot ended before `other` started, or started after it ended.
+    fn is_apart_from(&self, other: &Self) -> bool {
+        let kernel_start_us = other.offset_ns().map(|offset_ns| -(offset_ns / 1_000));
+        let start_us = other.first_realtime_us.into_iter().chain(kernel_start_us).min();
+        let is_earlier = self.last_realtime_us.zip(start_us).is_some_and(|(last, start)| last < start);
+        is_earlier || self.first_realtime_us.zip(other.last_realtime_us).is_some_and(|(first, last)| first > last)
+    }
+
     /// Returns the offset from the wall clock to the axis, ns.
     fn offset_ns(&self) -> Option<i64> {
         let (real, monotonic) = self.pairs.first()?;
@@ -208,6 +224,7 @@ pub(super) struct JournalSurvey {
     boots: Vec<BootSummary>,
     selected: Option<usize>,
     faults: JournalFaults,
+    text_boots_skipped: u64,
 }
 
 impl JournalSurvey {
@@ -257,6 +274,7 @@ impl JournalSurvey {
                 }
             }
         }
+        survey.drop_copies_in_text();
         survey.selected = match requested {
             Some(requested) => Some(
                 survey
@@ -266,6 +284,18 @@ impl JournalSurvey {
             None => survey.default_boot(offset_ns),
         };
         Ok(survey)
+    }
+
+    /// Drops the boots of texts that another journal has with more precise times, and boots of other computers.
+    fn drop_copies_in_text(&mut self) {
+        let precise: Vec<BootSummary> = self.boots.iter().filter(|boot| !boot.is_text).cloned().collect();
+        let is_new = |boot: &BootSummary| {
+            let same_host = || precise.iter().filter(|other| other.host == boot.host);
+            same_host().next().is_some() && same_host().all(|other| boot.is_apart_from(other))
+        };
+        let count = self.boots.len();
+        self.boots.retain(|boot| !boot.is_text || precise.is_empty() || is_new(boot));
+        self.text_boots_skipped = (count - self.boots.len()) as u64;
     }
 
     /// Returns a copy with the boot at `index` selected.
@@ -289,6 +319,9 @@ impl JournalSurvey {
     }
 
     fn default_boot(&self, offset_ns: Option<i64>) -> Option<usize> {
+        // Texts next to other journals only add to the list.
+        let has_others = self.boots.iter().any(|boot| !boot.is_text);
+        let is_candidate = |boot: &BootSummary| !(self.is_container(boot) || has_others && boot.is_text);
         let distance = |boot: &BootSummary| Some(boot.offset_ns()?.abs_diff(offset_ns?));
         let closest = (0..self.boots.len())
             .filter_map(|index| Some((distance(self.boots.get(index)?)?, index)))
@@ -296,8 +329,8 @@ impl JournalSurvey {
             .min();
         closest
             .map(|(_, index)| index)
-            .or_else(|| self.boots.iter().rposition(|boot| boot.started && !self.is_container(boot)))
-            .or_else(|| self.boots.iter().rposition(|boot| !self.is_container(boot)))
+            .or_else(|| self.boots.iter().rposition(|boot| boot.started && is_candidate(boot)))
+            .or_else(|| self.boots.iter().rposition(is_candidate))
             .or_else(|| self.boots.len().checked_sub(1))
     }
 
@@ -338,14 +371,17 @@ impl JournalSurvey {
         }
     }
 
-    /// True if a text journal has whole seconds only.
+    /// True if the selected boot is in a text journal that has whole seconds only.
     pub(crate) fn has_whole_seconds(&self) -> bool {
         self.faults.whole_seconds
+            && self.selected.and_then(|index| self.boots.get(index)).is_none_or(|boot| boot.is_text)
     }
 
     /// Returns the boots for the reports and adds the journals' faults to `losses`.
-    pub(super) fn finish(self, losses: &mut Losses) -> Vec<RecordedBoot> {
+    pub(super) fn finish(mut self, losses: &mut Losses) -> Vec<RecordedBoot> {
+        self.faults.whole_seconds = self.has_whole_seconds();
         self.faults.count(losses);
+        losses.add(&TEXT_BOOTS_SKIPPED, self.text_boots_skipped);
         let count = self.boots.len();
         let ns = |us: Option<i64>| us.and_then(|us| us.checked_mul(1_000));
         self.boots
@@ -534,6 +570,39 @@ mod tests {
             survey.finish(&mut Losses::new()).into_iter().map(|boot| (boot.machine, boot.host)).collect();
         let expected = [(7, "web"), (8, "db"), (7, "web"), (0, "")];
         assert_eq!(machines_and_hosts, expected.map(|(number, host)| (machine(number), host.to_owned())));
+    }
+
+    #[test]
+    fn text_adds_boots_that_other_journals_lack() {
+        const START: u64 = 1_700_000_000;
+        let entry = |second: u64, fields: &str| {
+            format!(
+                "_BOOT_ID={:032x}\n_HOSTNAME=host\n__REALTIME_TIMESTAMP={}000000\n__MONOTONIC_TIMESTAMP={second}000000\n{fields}\n\n",
+                0xaa,
+                START + second
+            )
+        };
+        // The beginning of the boot is no longer in the journal.
+        let export = entry(3_000, "MESSAGE=a") + &entry(3_600, "_PID=1\nMESSAGE_ID=b07a249cd024414a82dd00cd181378ff");
+        let boot = |host: &str, second: i64| {
+            let line = |second: i64, text: &str| format!("{}.0 {host} {text}\n", START.cast_signed() + second);
+            line(second, "kernel: Linux version 6.1")
+                + &line(second + 20, "systemd[1]: Startup finished in 1s (kernel) + 2s (userspace) = 3s.")
+        };
+        let listed = |text: &str| {
+            let parts = [(PartKind::JournalExport, export.as_str()), (PartKind::JournalText, text)]
+                .map(|(kind, text)| Part { kind, name: "j", bytes: text.as_bytes() });
+            let survey = JournalSurvey::scan(&Journals::from_parts(&parts).unwrap(), None, None).unwrap();
+            let boots = survey.clone().finish(&mut Losses::new()).into_iter().map(|boot| (boot.number, boot.read));
+            (boots.collect::<Vec<_>>(), survey.text_boots_skipped)
+        };
+        let unread_first = vec![(-1, false), (0, true)];
+        assert_eq!(listed(&(boot("host", -90_000) + &boot("host", 0))), (unread_first, 1));
+        // A later boot is listed; the journal's boot is still read.
+        assert_eq!(listed(&boot("host", 90_000)).0, [(-1, true), (0, false)]);
+        // The same boot, and another computer.
+        assert_eq!(listed(&boot("host", 0)), (vec![(0, true)], 1));
+        assert_eq!(listed(&boot("other", -90_000)), (vec![(0, true)], 1));
     }
 
     #[test]

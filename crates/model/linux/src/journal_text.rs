@@ -411,6 +411,13 @@ impl TextRange {
         [year(first_us), year(last_us)].into_iter().any(|year| is_within(shift_us(year)))
     }
 
+    /// True if this text begins before or ends after all of `ranges`, µs since 1970, as far as its times count from 1970.
+    pub(super) fn exceeds(&self, ranges: &[(i64, i64)]) -> bool {
+        self.absolute
+            && (ranges.iter().all(|&(first_us, _)| self.first_us < first_us)
+                || ranges.iter().all(|&(_, last_us)| self.last_us > last_us))
+    }
+
     /// Returns whether this text continues the boot in which `earlier` ends.
     pub(super) fn continues(&self, earlier: &Self) -> bool {
         let gap_us = self.first_us.saturating_sub(earlier.last_us);

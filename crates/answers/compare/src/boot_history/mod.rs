@@ -45,7 +45,7 @@ pub struct BootHistory {
     pub system: SystemKind,
     /// Boots in chronological order.
     pub boots: Vec<HistoricBoot>,
-    /// Number of skipped boots of other computers in the journal.
+    /// Number of skipped boots: of other computers in the journal, or of text logs beside journals.
     pub other_machine_boots: u64,
     /// Minimum number of boots on either side of a change.
     pub min_boots: u64,

@@ -137,7 +137,10 @@ fn notes(history: &SleepHistory) -> Vec<String> {
         notes.push(format!("Omitted: {} (see --last).", counted(history.omitted_sleeps, "earlier sleep")));
     }
     if history.other_machine_boots > 0 {
-        notes.push(format!("Omitted: {} of other computers.", counted(history.other_machine_boots, "boot")));
+        notes.push(format!(
+            "Omitted: {} of other computers, or of text logs beside journals.",
+            counted(history.other_machine_boots, "boot")
+        ));
     }
     notes
 }

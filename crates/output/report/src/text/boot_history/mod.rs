@@ -240,7 +240,10 @@ fn notes(history: &BootHistory) -> Vec<String> {
         notes.push(format!("Not compared: {} {reason}.", counted(unfinished, "boot")));
     }
     if history.other_machine_boots > 0 {
-        notes.push(format!("Not compared: {} of other computers.", counted(history.other_machine_boots, "boot")));
+        notes.push(format!(
+            "Not compared: {} of other computers, or of text logs beside journals.",
+            counted(history.other_machine_boots, "boot")
+        ));
     }
     notes
 }
