@@ -12,13 +12,18 @@ const COMMON_GUIDS: [&str; 3] = [
 ];
 
 /// Last labels of names with a domain: frequent top-level domains that are not also file extensions or ends of kernel
-/// parameters (`rd.lvm.lv`, `rd.md`), and those for private networks (RFC 6762 appendix G, RFC 8375).
+/// parameters (`rd.lvm.lv`, `rd.md`), and those for private networks and tests (RFC 6762 appendix G, RFC 8375, RFC 6761).
 const LAST_LABELS: &str = "\
-    com net org edu gov mil int info biz cloud de uk fr eu ch at nl se no dk fi be it es pt cz hu ro gr ua jp cn kr tw \
-    br mx ca au nz us ie za tr il local lan home internal intranet corp private localdomain arpa";
+    com net org edu gov mil int info biz cloud io tech xyz de uk fr eu ch at nl se no dk fi be it es pt cz hu ro gr ua \
+    lu sk hr bg ee lt jp cn kr tw sg hk vn ph br mx cl ca au nz us ie za ke ng tr il ae local lan home internal intranet \
+    corp private localdomain arpa example test invalid";
 
 /// Domains of projects and of public services, which identify nobody.
-const PUBLIC_DOMAINS: [&str; 22] = [
+const PUBLIC_DOMAINS: [&str; 26] = [
+    "docker.io",
+    "ghcr.io",
+    "k8s.io",
+    "quay.io",
     "freedesktop.org",
     "kernel.org",
     "debian.org",
@@ -81,13 +86,16 @@ pub(super) fn identifier_at(bytes: &[u8], position: usize) -> Option<(usize, Ide
         return Some((length, if is_common { Identifier::CommonGuid } else { Identifier::Uuid }));
     }
     if let Some(length) = grouped_len(rest, &LVM_GROUPS, b'-', u8::is_ascii_alphanumeric)
-        .or_else(|| grouped_len(rest, &ARRAY_GROUPS, b':', u8::is_ascii_hexdigit))
+        .or_else(|| array_uuid_len(rest))
         .or_else(|| joined_lvm_len(rest))
     {
         return Some((length, Identifier::Uuid));
     }
     if let Some((prefix_len, length)) = key_len(bytes, position) {
         return Some((length, Identifier::Key { prefix_len }));
+    }
+    if let Some(length) = windows_name_len(bytes, position) {
+        return Some((length, Identifier::Host));
     }
     let length = domain_name_len(bytes, position)?;
     let name = String::from_utf8_lossy(rest.get(..length)?).to_ascii_lowercase();
@@ -100,6 +108,32 @@ pub(super) fn identifier_at(bytes: &[u8], position: usize) -> Option<(usize, Ide
 /// Returns the length of a UUID, also with hyphens as systemd escapes them.
 pub(super) fn guid_len(rest: &[u8]) -> Option<usize> {
     grouped_len(rest, &UUID_GROUPS, b'-', u8::is_ascii_hexdigit)
+}
+
+/// Returns the length of the UUID of an array (`aaaaaaaa:bbbbbbbb:cccccccc:dddddddd`).
+pub(super) fn array_uuid_len(rest: &[u8]) -> Option<usize> {
+    grouped_len(rest, &ARRAY_GROUPS, b':', u8::is_ascii_hexdigit)
+}
+
+/// Returns the length of the name of a Windows computer or domain in `\\COMPUTER\share` or `DOMAIN\user`.
+fn windows_name_len(bytes: &[u8], position: usize) -> Option<usize> {
+    /// Maximum length of a NetBIOS name.
+    const MAX_DOMAIN_LEN: usize = 15;
+    let rest = bytes.get(position..)?;
+    let length = rest.iter().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(byte)).count();
+    let (name, after) = rest.split_at_checked(length)?;
+    let [b'\\', next, further @ ..] = after else { return None };
+    let before = bytes.get(..position)?;
+    if before.ends_with(br"\\") {
+        return (length > 0).then_some(length);
+    }
+    // systemd escapes characters as `\x2d`.
+    let is_escape = *next == b'x' && further.first().is_some_and(u8::is_ascii_hexdigit);
+    let is_domain = (2..=MAX_DOMAIN_LEN).contains(&length)
+        && name.first().is_some_and(u8::is_ascii_uppercase)
+        && !name.iter().any(u8::is_ascii_lowercase)
+        && next.is_ascii_alphanumeric();
+    (is_domain && !is_escape && !before.ends_with(b"\\")).then_some(length)
 }
 
 /// Returns text without systemd's escapes of hyphens.

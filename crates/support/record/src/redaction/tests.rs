@@ -145,6 +145,27 @@ fn windows_keeps_guids_except_volumes_and_loses_serial_numbers() {
 }
 
 #[test]
+fn replaces_names_of_domains_file_servers_and_arrays() {
+    let mut redaction = Redaction::for_linux();
+    for (text, expected) in [
+        ("Selected source ntp.bigcorp.example", "Selected source host1"),
+        (r"connect to \\FileSrv01\share", r"connect to \\host2\share"),
+        (r"CORP\Domain Users", r"host3\Domain Users"),
+        (
+            "ARRAY /dev/md0 UUID=aaaaaaaa:bbbbbbbb:cccccccc:dddddddd",
+            "ARRAY /dev/md0 UUID=00000000:00000000:00000000:00000001",
+        ),
+        ("UUID=1234-ABCD: mounted", "UUID=0000-0002: mounted"),
+        // No names.
+        (r"dev-mapper-VG\x2droot.device", r"dev-mapper-VG\x2droot.device"),
+        (r"ACPI: \_SB_.PCI0 and C:\WINDOWS\temp", r"ACPI: \_SB_.PCI0 and C:\WINDOWS\temp"),
+        ("pulled docker.io and main.rs", "pulled docker.io and main.rs"),
+    ] {
+        assert_eq!(redaction.redact(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn many_names_and_long_texts_take_little_time() {
     let mut redaction = Redaction::for_linux();
     for number in 0..5_000 {
