@@ -57,8 +57,13 @@ pub(super) fn recognizes(text: &str) -> bool {
     entries.next().map_or_else(has_legend, |next| next.depth == root.depth + 1)
 }
 
+/// Removes the marks of a quote in a mail or a comment.
+fn unquoted(line: &str) -> &str {
+    line.trim_start_matches("> ").trim_start_matches('>')
+}
+
 fn entry(line: &str) -> Option<Entry<'_>> {
-    let line = line.trim_end();
+    let line = unquoted(line).trim_end();
     // Branches use box-drawing characters, or `|`, `-` and a grave accent; a level is two characters wide.
     let mut prefix_len = 0;
     let unit_offset = line.char_indices().find_map(|(offset, character)| {
@@ -90,7 +95,7 @@ fn entry(line: &str) -> Option<Entry<'_>> {
 
 /// True for a line of the output: a unit, or a line of the explanation above the tree.
 pub(super) fn is_output(line: &str) -> bool {
-    line.starts_with("The time ")
+    unquoted(line).starts_with("The time ")
         || entry(line).is_some_and(|entry| entry.depth > 0 || entry.begin_ns.or(entry.duration_ns).is_some())
 }
 
@@ -101,6 +106,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let mut dependencies = UnitDependencies::default();
     let mut ancestors: Vec<&str> = Vec::new();
     for (number, line) in (1_u64..).zip(text.lines()) {
+        let line = unquoted(line);
         if line.trim().is_empty() || line.starts_with("The time ") {
             continue;
         }

@@ -188,7 +188,9 @@ fn reads_outputs_of_systemd_analyze_copied_together() {
         assert_eq!(count(&trace, "blame_lines_unreadable"), 0, "{text}");
     }
     let prompts = format!("user@host:~$ systemd-analyze\n{TIME}user@host:~$ systemd-analyze critical-chain\n{CHAIN}");
-    for text in [format!("{TIME}{CHAIN}"), format!("{TIME}{BLAME}{CHAIN}"), prompts] {
+    let all = format!("{TIME}{BLAME}{CHAIN}");
+    let quoted = all.lines().map(|line| format!("> {line}\n")).collect();
+    for text in [format!("{TIME}{CHAIN}"), all, prompts, quoted] {
         let trace = read(&text);
         // User space began after 4.1 s.
         assert!(starts(&trace).contains(&("a.service".to_owned(), 12, Some(74))), "{text}");
