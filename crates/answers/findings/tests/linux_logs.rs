@@ -119,6 +119,26 @@ fn kernel_that_takes_most_of_the_boot_is_named() {
 }
 
 #[test]
+fn log_that_ends_within_the_kernel_shows_no_length_of_it() {
+    let mut log = TextLog::default().kernel(0, "Linux version 6.1.0-test");
+    for tenth in 1..200 {
+        log = log
+            .kernel(tenth * 100, &format!("calling  probe_{tenth}+0x0/0x10 @ 1"))
+            .kernel(tenth * 100 + 1, &format!("initcall probe_{tenth}+0x0/0x10 returned 0 after 1000 usecs"));
+    }
+    let after_it = |log: TextLog| {
+        log.kernel(20_000, "calling  init_module+0x0/0x10 [dm_mod] @ 120")
+            .kernel(20_020, "initcall init_module+0x0/0x10 [dm_mod] returned 0 after 20000 usecs")
+    };
+    let is_named = |log: TextLog| {
+        let diagnosis = diagnosed(log.console_file());
+        codes(&diagnosis).iter().any(|(code, _)| *code == "linux/kernel-long")
+    };
+    assert!(!is_named(log.clone()));
+    assert!(is_named(after_it(log)));
+}
+
+#[test]
 fn device_phases_without_callbacks_are_named() {
     let sleep = |seconds: &str| {
         TextLog::default()

@@ -27,6 +27,9 @@ counters! {
         "Boots in text journals were skipped because another journal has them with more precise times, or only boots of another computer.";
 }
 
+/// Maximum delay of a kernel message that journald received while it ran, µs. In the lab's boots, delays are 1 to 44 ms.
+const MAX_DELIVERY_US: i64 = 250_000;
+
 /// Summary of one boot in a journal.
 #[derive(Clone, Debug, Default)]
 struct BootSummary {
@@ -362,12 +365,15 @@ impl JournalSurvey {
                 pairs.add(SourceClock::RealTime, Evidence::Reading, how, real, monotonic);
             }
         }
-        if let Some((sent, received)) = boot
-            .fastest_kernel_message
-            .and_then(|(sent, received)| sent.checked_mul(1_000).zip(received.checked_mul(1_000)))
-        {
-            let how = "kernel message with the smallest delay to the journal";
-            pairs.add(SourceClock::KernelLog, Evidence::Receipt, how, sent, received);
+        if let Some((sent_us, received_us)) = boot.fastest_kernel_message {
+            // Messages from before journald's start arrive together, late. The kernel's two clocks are nearly equal.
+            let (axis_us, how) = match received_us.saturating_sub(sent_us) > MAX_DELIVERY_US {
+                true => (sent_us, "the kernel log's own clock, because the journal received all its messages late"),
+                false => (received_us, "kernel message with the smallest delay to the journal"),
+            };
+            if let Some((sent, axis)) = sent_us.checked_mul(1_000).zip(axis_us.checked_mul(1_000)) {
+                pairs.add(SourceClock::KernelLog, Evidence::Receipt, how, sent, axis);
+            }
         }
     }
 
@@ -570,6 +576,27 @@ mod tests {
             survey.finish(&mut Losses::new()).into_iter().map(|boot| (boot.machine, boot.host)).collect();
         let expected = [(7, "web"), (8, "db"), (7, "web"), (0, "")];
         assert_eq!(machines_and_hosts, expected.map(|(number, host)| (machine(number), host.to_owned())));
+    }
+
+    #[test]
+    fn kernel_messages_that_were_all_received_late_do_not_move_its_clock() {
+        let offset_ns = |delays_us: &[i64]| {
+            let entries = delays_us.iter().zip(1..).map(|(delay_us, second)| {
+                format!(
+                    "_BOOT_ID=000000000000000000000000000000aa\n__REALTIME_TIMESTAMP=1\n__MONOTONIC_TIMESTAMP={}\n_TRANSPORT=kernel\n\
+                     _SOURCE_MONOTONIC_TIMESTAMP={second}000000\n\n",
+                    second * 1_000_000 + delay_us
+                )
+            });
+            let text: String = entries.collect();
+            let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: text.as_bytes() };
+            let mut pairs = ClockPairs::default();
+            JournalSurvey::scan(&Journals::from_parts(&[part]).unwrap(), None, None).unwrap().clock_pairs(&mut pairs);
+            pairs.first_offset_ns(SourceClock::KernelLog)
+        };
+        // The first messages are from before journald's start.
+        assert_eq!(offset_ns(&[9_000_000, 8_000_000, 40_000]), Some(40_000_000));
+        assert_eq!(offset_ns(&[9_000_000, 8_000_000]), Some(0));
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn is_kernel_log(trace: &Trace, row: &Milestone) -> bool {
 }
 
 /// Derives the start of user space from the end of the kernel's own initialization, for recordings without messages of
-/// the service manager.
+/// the service manager. They must go on after it: a log may end within the initialization.
 fn user_space_from_initcalls(trace: &Trace) -> Boundary {
     let better_rule = Rule::ServiceManagerStarts;
     let last_initcall = trace
@@ -132,7 +132,7 @@ fn user_space_from_initcalls(trace: &Trace) -> Boundary {
         .filter(|row| row.tid.is_none_or(|tid| tid == 1))
         .filter_map(|row| Some((row.end_ns?, row.event)))
         .max_by_key(|&(end_ns, _)| end_ns);
-    match last_initcall {
+    match last_initcall.filter(|&(time_ns, _)| has_programs_after(trace, time_ns)) {
         Some((time_ns, event)) => Boundary {
             time_ns: Some(time_ns),
             rule: Rule::LastInitcallEnds,
@@ -142,6 +142,13 @@ fn user_space_from_initcalls(trace: &Trace) -> Boundary {
         },
         None => missing(better_rule),
     }
+}
+
+/// True if the recording shows a unit, a program or a module that started after `time_ns`.
+fn has_programs_after(trace: &Trace, time_ns: i64) -> bool {
+    trace.service_transitions.iter().any(|row| row.start_ns > time_ns)
+        || trace.processes.iter().any(|row| row.start_ns.is_some_and(|start_ns| start_ns > time_ns))
+        || trace.device_operations.iter().any(|row| row.start_ns > time_ns && row.tid.is_some_and(|tid| tid != 1))
 }
 
 /// Returns the default target if it was reached: the target that the service manager reported, otherwise the highest
