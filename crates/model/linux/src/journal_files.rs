@@ -23,7 +23,7 @@ counters! {
     TEXTS_OF_OTHER_TIMES = "journal_texts_of_other_times", Warning, [],
         "Text journals without a year or a time zone were skipped because the recording has a journal with more precise times, although that journal ends before they start or starts after they end: open them alone.";
     TEXTS_CONTAINED = "journal_texts_contained", Notice, [],
-        "Text logs whose lines are also in another text log, such as kern.log beside syslog, were skipped.";
+        "Text logs whose entries are also in another text log, such as kern.log beside syslog, were skipped.";
 }
 
 /// One journal: all binary files of a recording, or one file of another format.
@@ -115,8 +115,8 @@ impl<'f> Journals<'f> {
         }
     }
 
-    /// Drops text logs whose lines are also in larger ones: syslog daemons write the kernel's messages to `kern.log` and
-    /// to `syslog`. Each boot would count twice.
+    /// Drops text logs whose entries are also in larger ones: syslog daemons write the kernel's messages to `kern.log` and
+    /// to `syslog`, and support tools add `journalctl`. Each boot would count twice.
     fn drop_contained_texts(&mut self) {
         let text = |journal: &Journal<'f>| match journal {
             Journal::Text(Cow::Borrowed(bytes), number) => Some((*bytes, *number)),
@@ -127,17 +127,16 @@ impl<'f> Journals<'f> {
             return;
         }
         texts.sort_by_key(|(bytes, number)| (Reverse(bytes.len()), *number));
-        let mut lines: HashSet<&'f [u8]> = HashSet::new();
+        let mut keys: HashSet<u64> = HashSet::new();
         let mut contained = Vec::new();
         for (bytes, number) in texts {
-            let own = || bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-            let (total, known) =
-                own().fold((0_u64, 0_u64), |(total, known), line| (total + 1, known + u64::from(lines.contains(line))));
+            let own: Vec<u64> = journal_text::entry_keys(bytes).collect();
+            let known = own.iter().filter(|&key| keys.contains(key)).count();
             // The last lines may be in only one of them if the files were copied one after another.
-            if known > 0 && known.saturating_mul(20) >= total.saturating_mul(19) {
+            if known > 0 && known.saturating_mul(20) >= own.len().saturating_mul(19) {
                 contained.push(number);
             } else {
-                lines.extend(own());
+                keys.extend(own);
             }
         }
         self.texts_contained = contained.len() as u64;
@@ -412,7 +411,12 @@ mod tests {
         // A rotated file continues the boot.
         assert_eq!(count(&[&syslog, &older]), 1);
         assert_eq!(count(&[&syslog, &older.replace("Nov 22", "Nov 23")]), 2);
-        assert_eq!(count(&[&syslog, &(kernel + &older)]), 2);
+        assert_eq!(count(&[&syslog, &(kernel.clone() + &older)]), 2);
+        // The same by journalctl, with fractions, and with the kernel's times in syslog.
+        let precise = syslog.replace(" host ", ".250000 host ");
+        assert_eq!(count(&[&precise, &syslog]), 1);
+        assert_eq!(count(&[&precise, &kernel.replace("kernel: ", "kernel: [    1.000000] ")]), 1);
+        assert_eq!(count(&[&precise, &syslog.replace("Nov 22 09:00", "Nov 23 09:07")]), 2);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! The file of a central syslog server interleaves the lines of several hosts with separate boots.
 
 use std::borrow::Cow;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::CivilTime;
@@ -348,6 +349,24 @@ fn kernel_text(message: &str) -> (Option<i64>, &str) {
         Some((nanoseconds(time.trim())? / 1000, text.strip_prefix(' ').unwrap_or(text)))
     });
     time_and_text.map_or((None, message), |(us, text)| (Some(us), text))
+}
+
+/// Returns a number for each entry that is the same for copies of it in other formats: with or without fractions of a
+/// second, the year, the time zone, and the kernel's own time.
+pub(super) fn entry_keys(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    let hash_builder = BuildHasherDefault::<DefaultHasher>::default();
+    lines(bytes).filter_map(move |raw| match kind(&String::from_utf8_lossy(raw)) {
+        LineKind::Entry(line) => {
+            let time = match line.stamp {
+                Stamp::Monotonic(us) => us,
+                // Time zones differ by multiples of 15 minutes.
+                Stamp::Wall { us, .. } => us.div_euclid(1_000_000).rem_euclid(900),
+            };
+            let (_, message) = kernel_text(line.message);
+            Some(hash_builder.hash_one((time, line.host, line.identifier, line.pid, message)))
+        }
+        _ => None,
+    })
 }
 
 /// True if the entries of `bytes` have only wall-clock times.
