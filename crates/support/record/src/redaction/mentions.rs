@@ -1,6 +1,7 @@
 //! Finds names by the words before them: names of wireless networks, serial numbers, ids of file systems, computers,
 //! users and secrets, as the kernel and programs log them.
 
+use super::identifiers::array_uuid_len;
 use super::words::begins_word;
 
 /// What a name names.
@@ -222,7 +223,8 @@ fn extent(line: &str, start: usize, marker: &Marker) -> Option<(usize, usize)> {
                 Host | User => is_name_character(character),
                 _ => !character.is_whitespace() && !"'\"<>(),;".contains(character),
             };
-            token(rest, marker.kind == Uuid, accepts)
+            let array_uuid = array_uuid_len(rest.as_bytes()).filter(|_| marker.kind == Uuid);
+            array_uuid.map_or_else(|| token(rest, marker.kind == Uuid, accepts), |length| (0, length))
         }
     };
     (length > 0).then_some((start + skipped, start + skipped + length))

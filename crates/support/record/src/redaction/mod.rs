@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use addresses::{email_len, ethernet_len, ip_len, security_id_len};
-use identifiers::{Identifier, array_uuid_len, bare_ethernet_len, dotted_ethernet_len, guid_len, identifier_at};
+use identifiers::{Identifier, bare_ethernet_len, dotted_ethernet_len, guid_len, identifier_at};
 use mentions::{Mention, NameKind, add_windows_serials, is_distinctive_serial, mentions};
 use words::{begins_word, ends_word, is_common_word};
 
@@ -316,13 +316,7 @@ impl Redaction {
             }
             NameKind::Network | NameKind::Serial | NameKind::Uuid | NameKind::Key => false,
         };
-        let is_array = mention.kind == NameKind::Uuid
-            && text.as_bytes().get(mention.start..).is_some_and(|rest| array_uuid_len(rest).is_some());
-        if is_kept
-            || is_array
-            || is_address(name)
-            || mention.kind != NameKind::Network && guid_len(name.as_bytes()).is_some()
-        {
+        if is_kept || is_address(name) || mention.kind != NameKind::Network && guid_len(name.as_bytes()).is_some() {
             return None;
         }
         let substitute = self.substitute(name, mention.kind);

@@ -147,6 +147,7 @@ fn windows_keeps_guids_except_volumes_and_loses_serial_numbers() {
 #[test]
 fn replaces_names_of_domains_file_servers_and_arrays() {
     let mut redaction = Redaction::for_linux();
+    redaction.learn("md/raid1: ARRAY UUID=aaaaaaaa:bbbbbbbb:cccccccc:dddddddd");
     for (text, expected) in [
         ("Selected source ntp.bigcorp.example", "Selected source host1"),
         (r"connect to \\FileSrv01\share", r"connect to \\host2\share"),
