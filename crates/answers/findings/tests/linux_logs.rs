@@ -135,6 +135,10 @@ fn log_that_ends_within_the_kernel_shows_no_length_of_it() {
         codes(&diagnosis).iter().any(|(code, _)| *code == "linux/kernel-long")
     };
     assert!(!is_named(log.clone()));
+    // A module that was loaded before the last initcall ended shows no end.
+    let module = log.clone().kernel(5_000, "calling  early+0x0/0x10 [early] @ 45");
+    let module = module.kernel(5_020, "initcall early+0x0/0x10 [early] returned 0 after 20000 usecs");
+    assert!(!is_named(module));
     assert!(is_named(after_it(log)));
 }
 

@@ -57,13 +57,13 @@ pub(super) fn recognizes(text: &str) -> bool {
     entries.next().map_or_else(has_legend, |next| next.depth == root.depth + 1)
 }
 
-/// Removes the marks of a quote in a mail or a comment.
-fn unquoted(line: &str) -> &str {
+/// Removes the marks of a quote in a mail or a comment, but no blanks or grave accents: they belong to the tree.
+fn without_quote_marks(line: &str) -> &str {
     line.trim_start_matches("> ").trim_start_matches('>')
 }
 
 fn entry(line: &str) -> Option<Entry<'_>> {
-    let line = unquoted(line).trim_end();
+    let line = without_quote_marks(line).trim_end();
     // Branches use box-drawing characters, or `|`, `-` and a grave accent; a level is two characters wide.
     let mut prefix_len = 0;
     let unit_offset = line.char_indices().find_map(|(offset, character)| {
@@ -95,7 +95,7 @@ fn entry(line: &str) -> Option<Entry<'_>> {
 
 /// True for a line of the output: a unit, or a line of the explanation above the tree.
 pub(super) fn is_output(line: &str) -> bool {
-    unquoted(line).starts_with("The time ")
+    without_quote_marks(line).starts_with("The time ")
         || entry(line).is_some_and(|entry| entry.depth > 0 || entry.begin_ns.or(entry.duration_ns).is_some())
 }
 
@@ -106,7 +106,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let mut dependencies = UnitDependencies::default();
     let mut ancestors: Vec<&str> = Vec::new();
     for (number, line) in (1_u64..).zip(text.lines()) {
-        let line = unquoted(line);
+        let line = without_quote_marks(line);
         if line.trim().is_empty() || line.starts_with("The time ") {
             continue;
         }

@@ -204,8 +204,8 @@ impl<'f> Journals<'f> {
     }
 }
 
-/// Returns the times of the first and the last entry of each journal with more precise times than text, µs since 1970;
-/// `None` if those of one are not known before it is read.
+/// Returns the times of the first and the last entry of each journal with more precise times than text, µs since 1970.
+/// Returns `None` if a journal must be read to know its times.
 fn precise_ranges_us(parts: &[Part<'_>]) -> Option<Vec<(i64, i64)>> {
     let ranges = parts.iter().filter_map(|part| match part.kind {
         PartKind::Journal => Some(header_range_us(part.bytes)),
@@ -216,8 +216,8 @@ fn precise_ranges_us(parts: &[Part<'_>]) -> Option<Vec<(i64, i64)>> {
     ranges.collect()
 }
 
-/// Returns the names of the text journals from another time than all journals with more precise times, which are in
-/// `precise_ranges`, that cannot be put in order with them.
+/// Returns the names of the text journals outside `precise_ranges`, the times of the more precise journals, that cannot be
+/// put in order with them because their times lack the year or the zone.
 fn texts_of_other_times<'f>(parts: &[Part<'f>], precise_ranges: &[(i64, i64)]) -> Vec<&'f str> {
     let is_of_other_time = |part: &&Part<'f>| {
         let is_elsewhere = |text: TextRange| {

@@ -368,7 +368,9 @@ impl JournalSurvey {
         if let Some((sent_us, received_us)) = boot.fastest_kernel_message {
             // Messages from before journald's start arrive together, late. The kernel's two clocks are nearly equal.
             let (axis_us, how) = match received_us.saturating_sub(sent_us) > MAX_DELIVERY_US {
-                true => (sent_us, "the kernel log's own clock, because the journal received all its messages late"),
+                true => {
+                    (sent_us, "the kernel log's clock unchanged, because the journal received all kernel messages late")
+                }
                 false => (received_us, "kernel message with the smallest delay to the journal"),
             };
             if let Some((sent, axis)) = sent_us.checked_mul(1_000).zip(axis_us.checked_mul(1_000)) {
