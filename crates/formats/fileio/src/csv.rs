@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::number::decode;
+
 /// Iterates over the records of a file.
 #[derive(Debug)]
 pub(crate) struct Records<'b> {
@@ -71,14 +73,9 @@ fn end_of_field(bytes: &[u8], start: usize) -> usize {
 
 /// Returns the text of a field without quotes. Invalid UTF-8 becomes replacement characters.
 pub(crate) fn text(field: &[u8]) -> Cow<'_, str> {
-    let Some(inner) = field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else { return utf8(field) };
-    let inner = utf8(inner);
+    let Some(inner) = field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else { return decode(field) };
+    let inner = decode(inner);
     if memchr::memchr(b'"', inner.as_bytes()).is_some() { inner.replace("\"\"", "\"").into() } else { inner }
-}
-
-/// Decodes a field. Nearly all fields are valid UTF-8, and one check is faster than a lossy conversion.
-fn utf8(field: &[u8]) -> Cow<'_, str> {
-    str::from_utf8(field).map_or_else(|_| String::from_utf8_lossy(field), Cow::Borrowed)
 }
 
 /// Returns the bytes of a field without quotes, for fields that cannot have doubled quotes.

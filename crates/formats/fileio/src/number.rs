@@ -1,20 +1,35 @@
 //! Parses numbers and times in text.
 
+use std::borrow::Cow;
+
+/// Decodes text. Nearly all text is valid UTF-8, and one check is faster than a lossy conversion.
+pub(crate) fn decode(text: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)
+}
+
+/// Number of decimal digits that always fit in 64 bits.
+const MAX_SAFE_DIGITS: usize = 19;
+
 /// Parses a decimal number.
 pub(crate) fn parse_unsigned(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     if text.is_empty() || text.len() > 20 {
         return None;
     }
-    let mut value: u64 = 0;
-    for &byte in text {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    let (safe, rest) = text.split_at(text.len().min(MAX_SAFE_DIGITS));
+    let mut value = parse_digits(safe)?;
+    for digit in rest {
+        value = value.checked_mul(10)?.checked_add(parse_digits(&[*digit])?)?;
     }
     Some(value)
+}
+
+/// Parses at most [`MAX_SAFE_DIGITS`] digits.
+fn parse_digits(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0, |value, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit <= 9).then(|| value * 10 + u64::from(digit))
+    })
 }
 
 /// Parses a decimal number that fits in 32 bits.
@@ -38,16 +53,11 @@ pub(crate) fn seconds_ns(text: &[u8]) -> Option<i64> {
         return None;
     }
     let integer = if integer.is_empty() { 0 } else { i64::try_from(parse_unsigned(integer)?).ok()? };
-    let mut fraction_ns: i64 = 0;
-    let mut unit = 100_000_000;
-    for &byte in fraction {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        fraction_ns += unit * i64::from(digit);
-        unit /= 10;
+    let (ns_digits, dropped_digits) = fraction.split_at(fraction.len().min(9));
+    if !dropped_digits.iter().all(u8::is_ascii_digit) {
+        return None;
     }
+    let fraction_ns = i64::try_from(parse_digits(ns_digits)?).ok()? * 10_i64.pow(9 - ns_digits.len() as u32);
     let value = integer.checked_mul(1_000_000_000)?.checked_add(fraction_ns)?;
     Some(if negative { -value } else { value })
 }
@@ -119,6 +129,15 @@ mod tests {
         assert_eq!(seconds_ns(b"1.0000000009"), Some(1_000_000_000));
         for wrong in [&b""[..], b".", b"x", b"1.x", b"99999999999999999999", b"1:2"] {
             assert_eq!(seconds_ns(wrong), None);
+        }
+    }
+
+    #[test]
+    fn parses_numbers_of_up_to_64_bits() {
+        assert_eq!(parse_unsigned(b" 18446744073709551615 "), Some(u64::MAX));
+        assert_eq!(parse_unsigned(b"00000000000000000007"), Some(7));
+        for wrong in [&b"18446744073709551616"[..], b"99999999999999999999", b"", b"-1", b"1x"] {
+            assert_eq!(parse_unsigned(wrong), None);
         }
     }
 

@@ -7,8 +7,8 @@ use hashbrown::{HashMap, HashSet};
 use onoff_fileio::operations_csv::{self, Chunk};
 use onoff_fileio::{Format, JoinedFiles, Level, LossKind, Operation, OperationKind, Outcome, Summary, ThreadFile};
 use onoff_trace::{
-    Clock, Counter, FileIo, FileIos, FileOperation, IoOrigin, Process, RecordingFile, Severity, StringId, StringPool,
-    SystemKind, TableName, TableSet, Trace, counters,
+    Clock, Concatenation, Counter, FileIo, FileIos, FileOperation, IoOrigin, Process, RecordingFile, Severity,
+    StringId, StringPool, SystemKind, TableName, TableSet, Trace, counters,
 };
 use rayon::prelude::*;
 
@@ -90,8 +90,8 @@ fn join_thread_files(files: &Files) -> Option<(JoinedFiles, String)> {
     (parts.len() > 1).then(|| onoff_fileio::join_thread_files(&parts)).flatten().map(|joined| (joined, name))
 }
 
-/// Number of rows after which the memory of unused columns is released.
-const RELEASE_INTERVAL: usize = 1 << 21;
+/// Number of rows that are collected before they are appended to the table: few enough to stay cached.
+const RECENT_ROWS: usize = 1 << 13;
 
 /// Size of a chunk, in bytes. Small enough that its rows are still cached when they are merged.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -119,9 +119,10 @@ fn read_in_chunks(
         let (batch_rows, ()) = rayon::join(
             || batch.par_iter().map(read_chunk).collect::<Option<Vec<_>>>(),
             || {
-                for (chunk_rows, summary) in previous_batch.drain(..) {
-                    first_ns = first_ns.or_else(|| chunk_rows.file_ios.start_ns.first().copied());
-                    all_rows.append(&chunk_rows, first_ns.unwrap_or(0));
+                for (mut chunk_rows, summary) in previous_batch.drain(..) {
+                    let file_ios = chunk_rows.take_file_ios();
+                    let first_ns = *first_ns.get_or_insert(file_ios.start_ns.first().copied().unwrap_or(0));
+                    all_rows.append(&chunk_rows, file_ios, first_ns);
                     match &mut total {
                         Some(total) => total.add(&summary),
                         None => total = Some(summary),
@@ -137,10 +138,11 @@ fn read_in_chunks(
             on_read(last_chunk.end());
         }
     }
-    if rows.file_ios.is_empty() {
+    if rows.is_empty() {
         *rows = all_rows;
     } else {
-        rows.append(&all_rows, 0);
+        let file_ios = all_rows.take_file_ios();
+        rows.append(&all_rows, file_ios, 0);
     }
     total
 }
@@ -158,15 +160,13 @@ struct TraceBuilder {
 }
 
 /// Rows of operations, and the processes that they belong to.
+#[derive(Default)]
 struct Rows {
     strings: StringPool,
-    file_ios: FileIos,
+    file_ios: Concatenation<FileIos>,
+    /// The last rows, which are not in `file_ios` yet.
+    recent_file_ios: FileIos,
     processes: Vec<Process>,
-    is_sorted: bool,
-    earliest_ns: i64,
-    last_ns: i64,
-    /// Latest end of an operation.
-    end_ns: i64,
     /// Name and id of the last file, because consecutive operations are often on the same file.
     last_file: (String, StringId),
     /// Id and name of the last process.
@@ -175,24 +175,6 @@ struct Rows {
     images: HashMap<u32, StringId>,
     /// Generated process ids by name.
     generated_ids: HashMap<String, u32>,
-}
-
-impl Default for Rows {
-    fn default() -> Self {
-        Self {
-            strings: StringPool::default(),
-            file_ios: FileIos::default(),
-            processes: Vec::new(),
-            is_sorted: true,
-            earliest_ns: 0,
-            last_ns: 0,
-            end_ns: 0,
-            last_file: (String::new(), StringId::EMPTY),
-            last_process: (None, String::new()),
-            images: HashMap::new(),
-            generated_ids: HashMap::new(),
-        }
-    }
 }
 
 impl Rows {
@@ -218,19 +200,26 @@ impl Rows {
                 self.name_process(pid, image, operation.start_ns);
             }
         }
-        self.push(row(operation, pid, file));
+        self.recent_file_ios.push(row(operation, pid, file));
+        if self.recent_file_ios.len() >= RECENT_ROWS {
+            self.append_recent();
+        }
     }
 
-    fn push(&mut self, row: FileIo) {
-        self.is_sorted &= row.start_ns >= self.last_ns;
-        self.last_ns = row.start_ns;
-        self.earliest_ns = self.earliest_ns.min(row.start_ns);
-        self.end_ns = self.end_ns.max(row.end_ns.unwrap_or(row.start_ns));
-        self.file_ios.push(row);
-        if self.file_ios.len().is_multiple_of(RELEASE_INTERVAL) {
-            // Columns without values do not take memory up to here.
-            self.file_ios.shrink_to_fit();
+    fn append_recent(&mut self) {
+        self.file_ios.append(&std::mem::take(&mut self.recent_file_ios));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.file_ios.is_empty() && self.recent_file_ios.is_empty()
+    }
+
+    fn take_file_ios(&mut self) -> FileIos {
+        if self.file_ios.is_empty() {
+            return std::mem::take(&mut self.recent_file_ios);
         }
+        self.append_recent();
+        std::mem::take(&mut self.file_ios).finish()
     }
 
     /// Returns the generated id of a process that has only a name.
@@ -253,8 +242,8 @@ impl Rows {
         }
     }
 
-    /// Appends the rows of a chunk whose times start at `first_ns`.
-    fn append(&mut self, chunk: &Self, first_ns: i64) {
+    /// Appends the rows of a chunk, `file_ios`, whose times start at `first_ns`.
+    fn append(&mut self, chunk: &Self, mut file_ios: FileIos, first_ns: i64) {
         // Maps ids of the chunk's strings to ids in this pool when they first occur.
         let mut string_ids = vec![None; chunk.strings.len()];
         let mut convert_string = |pool: &mut StringPool, id: StringId| match string_ids.get_mut(id.index()) {
@@ -265,22 +254,24 @@ impl Rows {
         generated_ids.sort_by_key(|&(_, &pid)| std::cmp::Reverse(pid));
         let pids: HashMap<u32, u32> =
             generated_ids.into_iter().map(|(name, &pid)| (pid, self.generate_id(name))).collect();
-        let convert_pid = |pid: u32| if pids.is_empty() { pid } else { pids.get(&pid).copied().unwrap_or(pid) };
+        let convert_pid = |pid: u32| pids.get(&pid).copied().unwrap_or(pid);
         for process in &chunk.processes {
             let start_ns = process.start_ns.unwrap_or(0).saturating_sub(first_ns);
             let image = convert_string(&mut self.strings, process.image);
             self.name_process(convert_pid(process.pid), image, start_ns);
         }
-        for io in chunk.file_ios.iter() {
-            let file = convert_string(&mut self.strings, io.file);
-            self.push(FileIo {
-                start_ns: io.start_ns.saturating_sub(first_ns),
-                end_ns: io.end_ns.map(|end_ns| end_ns.saturating_sub(first_ns)),
-                pid: io.pid.map(convert_pid),
-                file,
-                ..io
-            });
+        for file in &mut file_ios.file {
+            *file = convert_string(&mut self.strings, *file);
         }
+        if first_ns != 0 {
+            file_ios.start_ns.iter_mut().for_each(|start_ns| *start_ns = start_ns.saturating_sub(first_ns));
+            file_ios.end_ns.update(|end_ns| *end_ns = end_ns.saturating_sub(first_ns));
+        }
+        if !pids.is_empty() {
+            file_ios.pid.update(|pid| *pid = convert_pid(*pid));
+        }
+        self.append_recent();
+        self.file_ios.append(&file_ios);
     }
 
     /// Takes the processes. The first process of each id has no start time, because its start is unknown.
@@ -306,9 +297,13 @@ impl TraceBuilder {
     fn finish(mut self, summaries: &[Summary]) -> Trace {
         self.trace.losses.add(&GENERATED_IDS, self.rows.generated_ids.len() as u64);
         self.trace.processes.extend(self.rows.take_processes());
-        let Rows { strings, file_ios, is_sorted, earliest_ns, end_ns, .. } = self.rows;
-        (self.trace.strings, self.trace.file_ios, self.trace.duration_ns) = (strings, file_ios, end_ns);
-        if !is_sorted || earliest_ns < 0 {
+        self.trace.file_ios = self.rows.take_file_ios();
+        self.trace.strings = self.rows.strings;
+        let FileIos { start_ns, end_ns, .. } = &self.trace.file_ios;
+        let earliest_ns = start_ns.iter().copied().min().unwrap_or(0).min(0);
+        let latest_ns = start_ns.iter().zip(end_ns.iter()).map(|(&start_ns, end_ns)| end_ns.unwrap_or(start_ns)).max();
+        self.trace.duration_ns = latest_ns.unwrap_or(0).max(0);
+        if earliest_ns < 0 || !start_ns.is_sorted() {
             let mut order: Vec<usize> = (0..self.trace.file_ios.len()).collect();
             let rows = &self.trace.file_ios;
             order.sort_by_key(|&row| rows.get(row).map_or(0, |io| io.start_ns));
@@ -321,7 +316,6 @@ impl TraceBuilder {
             self.trace.file_ios = sorted_rows;
             self.trace.duration_ns = self.trace.duration_ns.saturating_sub(earliest_ns);
         }
-        self.trace.file_ios.shrink_to_fit();
         let start_unix_ns = match summaries {
             [summary] => summary.first_unix_ns.map(|first_ns| first_ns.saturating_add(earliest_ns)),
             _ => None,
@@ -414,9 +408,9 @@ mod tests {
     }
 
     fn formatted(rows: &mut Rows) -> Vec<String> {
+        let file_ios = rows.take_file_ios();
         let text = |id: StringId| rows.strings.get(id).to_owned();
-        let mut formatted: Vec<String> = rows
-            .file_ios
+        let mut formatted: Vec<String> = file_ios
             .iter()
             .map(|io| format!("{io:?} {}", text(io.file)).replace(&format!("{:?}", io.file), ""))
             .collect();
@@ -425,7 +419,6 @@ mod tests {
         formatted.extend(
             processes.iter().map(|&(pid, image, start_ns)| format!("{pid} {} {start_ns:?}", rows.strings.get(image))),
         );
-        formatted.push(format!("{} {} {} {}", rows.is_sorted, rows.earliest_ns, rows.last_ns, rows.end_ns));
         formatted
     }
 
@@ -452,6 +445,6 @@ mod tests {
         assert!(read_in_chunks(no_times.as_bytes(), 8, &mut rows, &mut |_| {}).is_none());
         let some_times = format!("{}0.1,7,a.exe,b.dat,read,0,4\n,7,a.exe,b.dat,read,0,4\n", recording(0));
         assert!(read_in_chunks(some_times.as_bytes(), 8, &mut rows, &mut |_| {}).is_none());
-        assert!(rows.file_ios.is_empty());
+        assert!(rows.is_empty());
     }
 }

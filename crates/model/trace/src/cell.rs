@@ -19,6 +19,10 @@ pub trait Cell: Copy + Debug + PartialEq {
     const UNKNOWN: Self;
     /// Appends one value.
     fn push(column: &mut Self::Column, value: Self);
+    /// Appends the values of `chunk` to a column of `rows` rows. A column of zeros may stay empty until [`Self::pad`].
+    fn append_sparse(column: &mut Self::Column, rows: usize, chunk: &Self::Column);
+    /// Appends the zeros that [`Self::append_sparse`] left out.
+    fn pad(column: &mut Self::Column, rows: usize);
     /// Returns the value at `row`, which must be below the column's length.
     fn get(column: &Self::Column, row: usize) -> Self;
     /// Returns the bytes of memory used by the column.
@@ -86,6 +90,26 @@ impl<T: Plain + Default> Nullable<T> {
             *cell = value.unwrap_or_default();
         }
     }
+    /// Calls `update` for each value that is not null.
+    pub fn update(&mut self, update: impl Fn(&mut T)) {
+        let present: &[u8] = &self.present;
+        for (row, value) in self.values.iter_mut().enumerate() {
+            if is_present(present, row) {
+                update(value);
+            }
+        }
+    }
+    fn append_sparse(&mut self, rows: usize, chunk: &Self) {
+        if !chunk.present.is_empty() && self.present.is_empty() {
+            self.present = Values::from(vec![1; rows]);
+        }
+        if !chunk.present.is_empty() {
+            self.present.make_mut().extend_from_slice(&chunk.present);
+        } else if !self.present.is_empty() {
+            self.present.make_mut().resize(rows + chunk.values.len(), 1);
+        }
+        self.values.append_sparse(rows, &chunk.values);
+    }
     #[inline]
     fn push(&mut self, value: Option<T>) {
         if value.is_none() {
@@ -144,6 +168,10 @@ macro_rules! number_cell {
             const UNKNOWN: Self = 0 as $number;
             #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
+            fn append_sparse(column: &mut Self::Column, rows: usize, chunk: &Self::Column) {
+                column.append_sparse(rows, chunk);
+            }
+            fn pad(column: &mut Self::Column, rows: usize) { column.pad(rows); }
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.memory() }
@@ -162,6 +190,10 @@ macro_rules! number_cell {
             fn push(column: &mut Self::Column, value: Self) {
                 column.push(value);
             }
+            fn append_sparse(column: &mut Self::Column, rows: usize, chunk: &Self::Column) {
+                column.append_sparse(rows, chunk);
+            }
+            fn pad(column: &mut Self::Column, rows: usize) { column.values.pad(rows); }
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self {
                 is_present(&column.present, row).then(|| column.values[row])
@@ -201,6 +233,10 @@ macro_rules! id_cell {
             const UNKNOWN: Self = Self::EMPTY;
             #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
+            fn append_sparse(column: &mut Self::Column, rows: usize, chunk: &Self::Column) {
+                column.append_sparse(rows, chunk);
+            }
+            fn pad(column: &mut Self::Column, rows: usize) { column.pad(rows); }
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.memory() }
@@ -225,6 +261,10 @@ impl Cell for bool {
     fn push(column: &mut Self::Column, value: Self) {
         column.push(value);
     }
+    fn append_sparse(column: &mut Self::Column, _: usize, chunk: &Self::Column) {
+        column.extend_from_slice(chunk);
+    }
+    fn pad(_: &mut Self::Column, _: usize) {}
     #[inline]
     fn get(column: &Self::Column, row: usize) -> Self {
         column[row]
@@ -297,6 +337,10 @@ macro_rules! codes {
             const UNKNOWN: Self = Self::ALL[0];
             #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
+            fn append_sparse(column: &mut Self::Column, _: usize, chunk: &Self::Column) {
+                column.extend_from_slice(chunk);
+            }
+            fn pad(_: &mut Self::Column, _: usize) {}
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() }

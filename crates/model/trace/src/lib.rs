@@ -57,7 +57,7 @@ pub use registry::{DECLARATIONS, TableDeclaration, TableName, TableView};
 pub use stack::{StackId, StackPool};
 pub use string::{StringId, StringPool};
 pub use system::{SystemConfiguration, SystemKind};
-pub use table::{Batches, Table};
+pub use table::{Batches, Concatenation, Table};
 pub use table_set::TableSet;
 pub use tables::*;
 pub use time_index::{RunningThread, SwitchRange, TimeIndex};

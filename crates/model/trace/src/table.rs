@@ -117,6 +117,14 @@ macro_rules! table {
             fn row_at(&self, index: usize) -> Option<$row> {
                 self.get(index)
             }
+            fn append_sparse(&mut self, chunk: &Self) {
+                $(<$cell as $crate::cell::Cell>::append_sparse(&mut self.$field, self.rows, &chunk.$field);)*
+                self.rows += chunk.rows;
+            }
+            fn pad(&mut self) {
+                $(<$cell as $crate::cell::Cell>::pad(&mut self.$field, self.rows);)*
+                self.shrink_to_fit();
+            }
             fn memory(&self) -> usize {
                 self.memory()
             }
@@ -185,8 +193,42 @@ pub trait Table: Default {
         self.len() == 0
     }
     fn row_at(&self, index: usize) -> Option<Self::Row>;
+    /// Appends the rows of `chunk`, except zeros in columns without any other value: use [`Concatenation`].
+    #[doc(hidden)]
+    fn append_sparse(&mut self, chunk: &Self);
+    /// Completes the columns.
+    #[doc(hidden)]
+    fn pad(&mut self);
     /// Bytes of memory used by the columns.
     fn memory(&self) -> usize;
+}
+
+/// Joins chunks into one table. Columns without values take no memory meanwhile.
+#[derive(Debug, Default)]
+pub struct Concatenation<T> {
+    table: T,
+}
+
+impl<T: Table> Concatenation<T> {
+    /// Appends the rows of `chunk`.
+    pub fn append(&mut self, chunk: &T) {
+        self.table.append_sparse(chunk);
+    }
+    /// Returns the number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+    /// Returns the table.
+    #[must_use]
+    pub fn finish(mut self) -> T {
+        self.table.pad();
+        self.table
+    }
 }
 
 /// A large table in consecutive chunks, as filled by parallel readers; rows stay in order across chunks.

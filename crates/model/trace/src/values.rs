@@ -75,6 +75,25 @@ impl<T: Plain> Values<T> {
         &mut self.resident
     }
 
+    /// Appends `values` to a column of `rows` rows. A column of zeros stays empty until [`Self::pad`].
+    pub(crate) fn append_sparse(&mut self, rows: usize, values: &[T]) {
+        let resident = self.make_mut();
+        if resident.is_empty() && values.as_bytes().iter().all(|&byte| byte == 0) {
+            return;
+        }
+        self.pad(rows);
+        self.resident.extend_from_slice(values);
+    }
+
+    /// Appends zeros up to `rows` rows. The memory of a whole column of zeros is never touched, so it costs nothing.
+    pub(crate) fn pad(&mut self, rows: usize) {
+        let resident = self.make_mut();
+        if resident.is_empty() {
+            *resident = T::new_vec_zeroed(rows).unwrap_or_default();
+        }
+        resident.resize_with(rows, T::new_zeroed);
+    }
+
     #[must_use]
     pub fn memory(&self) -> usize {
         self.resident.capacity() * size_of::<T>()

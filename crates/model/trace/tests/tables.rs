@@ -3,9 +3,11 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use proptest::prelude::*;
+
 use onoff_trace::column::{ColumnMeaning, ColumnType, Value};
 use onoff_trace::registry::{DECLARATIONS, TableDeclaration};
-use onoff_trace::{Sample, Samples, TableName, Trace};
+use onoff_trace::{Concatenation, FileIo, FileIos, FileOperation, Sample, Samples, TableName, Trace};
 
 #[test]
 fn every_name_except_inventory_has_a_table() {
@@ -68,6 +70,46 @@ fn reads_table_by_name_across_chunks() {
 }
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/src/reference/tables.md");
+
+/// Rows in which columns are often zero or null, as in most recordings.
+fn file_io() -> impl Strategy<Value = FileIo> {
+    let columns = (0..3_i64, prop::option::weighted(0.8, 0..2_i64), prop::option::weighted(0.1, 0..2_u32), 0..2_u64);
+    let codes = (prop::sample::select(FileOperation::ALL), any::<bool>());
+    (columns, codes).prop_map(|((start_ns, end_ns, tid, offset), (operation, unbuffered))| FileIo {
+        start_ns,
+        end_ns,
+        tid,
+        offset,
+        operation,
+        unbuffered,
+        ..FileIo::UNKNOWN
+    })
+}
+
+proptest! {
+    #[test]
+    fn concatenation_equals_one_table(
+        chunks in prop::collection::vec(
+            prop_oneof![
+                prop::collection::vec(file_io(), 0..4),
+                prop::collection::vec(Just(FileIo::UNKNOWN), 0..4),
+                prop::collection::vec(Just(FileIo { end_ns: Some(0), pid: Some(7), ..FileIo::UNKNOWN }), 0..4),
+            ],
+            0..6,
+        ),
+    ) {
+        let mut joined = Concatenation::<FileIos>::default();
+        for chunk in &chunks {
+            joined.append(&chunk.iter().copied().collect());
+        }
+        let rows: Vec<FileIo> = chunks.concat();
+        prop_assert_eq!(joined.len(), rows.len());
+        let table = joined.finish();
+        prop_assert_eq!(table.iter().collect::<Vec<_>>(), rows);
+        prop_assert_eq!(table.offset.len(), table.len());
+        prop_assert_eq!(table.end_ns.iter().count(), table.len());
+    }
+}
 
 fn page() -> String {
     let mut page = String::from(

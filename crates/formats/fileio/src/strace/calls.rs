@@ -6,7 +6,7 @@ use super::descriptors::{Descriptors, OpenFile, OpenFileId, is_seekable};
 use super::line::{self, Arguments, Axis, Content, Time, parse_descriptor, unquote};
 use crate::format::Format;
 use crate::losses::{LossKind, Losses};
-use crate::number::{lines, parse_unsigned};
+use crate::number::{decode, lines, parse_unsigned};
 use crate::operation::{Operation, OperationKind, OperationWriter, Outcome};
 
 /// Thread id used if the recording has none.
@@ -41,7 +41,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
     let mut axis = Axis::default();
     let mut has_durations = false;
     for (offset, line) in lines(bytes) {
-        let text = String::from_utf8_lossy(line);
+        let text = decode(line);
         if text.trim().is_empty() {
             continue;
         }
@@ -68,7 +68,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
             }
             // The last line of a recording that ends within a line: its result can be the start of a number.
             Content::Call { result, .. }
-                if has_durations && line::parse_result(result).2.is_none() && offset + line.len() == bytes.len() =>
+                if has_durations && offset + line.len() == bytes.len() && line::parse_result(result).2.is_none() =>
             {
                 out.count_loss(LossKind::Unreadable, offset);
             }

@@ -231,14 +231,17 @@ impl<'l> Scanner<'l> {
     }
 
     fn skip_string(&mut self) {
-        while let Some(&byte) = self.bytes.get(self.position) {
-            self.position += 1;
-            match byte {
-                b'\\' => self.position += 1,
-                b'"' => return,
-                _ => {}
+        while let Some(rest) = self.bytes.get(self.position..)
+            && let Some(length) = memchr::memchr2(b'"', b'\\', rest)
+        {
+            self.position += length + 1;
+            if rest.get(length) == Some(&b'"') {
+                return;
             }
+            // An escaped character.
+            self.position += 1;
         }
+        self.position = self.bytes.len();
     }
 
     /// Skips to the `>` that closes the path; it may contain details of a device or socket (`<char 1:3>`).
@@ -286,8 +289,11 @@ pub(super) fn parse_descriptor(text: &str) -> Option<(i32, Option<&str>)> {
 pub(super) fn parse_result(text: &str) -> (Option<i64>, Option<&str>, Option<i64>) {
     let mut remaining = text.trim_end();
     let mut duration_ns = None;
-    if let Some((prefix, inside)) = remaining.rsplit_once(" <")
-        && let Some(seconds) = inside.strip_suffix('>')
+    // A duration follows a space; `<` without one starts a path.
+    if let Some(inside) = remaining.strip_suffix('>')
+        && let Some(start) = memchr::memrchr(b'<', inside.as_bytes())
+        && let Some(prefix) = inside.get(..start).and_then(|prefix| prefix.strip_suffix(' '))
+        && let Some(seconds) = inside.get(start + 1..)
     {
         duration_ns = seconds_ns(seconds.as_bytes());
         if duration_ns.is_some() {
