@@ -1,7 +1,5 @@
 //! Time by function or call stack: of CPU samples, waits, disk requests or hard faults.
 
-use std::collections::BTreeMap;
-
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{Losses, SystemKind, TableName, TableSet, Trace};
 use serde::Serialize;
@@ -132,9 +130,9 @@ struct Event {
 type Owner<'a> = (&'a str, Option<u32>);
 
 /// Number of events per batch of stack lookups, to bound memory. Small in tests, so that all of them span batches.
-const BATCH_LEN: usize = if cfg!(test) { 2 } else { 1 << 20 };
+const BATCH_LEN: usize = if cfg!(test) { 2 } else { 1 << 18 };
 
-/// Interned frames of all call stacks.
+/// Interned frames of call stacks.
 #[derive(Debug, Default)]
 struct Frames {
     list: Vec<CodeFrame>,
@@ -157,6 +155,59 @@ impl Frames {
     }
 }
 
+/// Resolves addresses to the numbers of frames. Without names, all addresses in a module have one frame, so that memory
+/// does not grow with the number of addresses.
+struct FrameResolver<'c> {
+    code: &'c Code<'c>,
+    names: &'c FunctionNames,
+    /// Frames have no functions.
+    only_modules: bool,
+    frames: Frames,
+    /// Frame number by row in the table of images, for modules whose functions have no names.
+    by_image: HashMap<usize, u32>,
+    by_location: HashMap<CodeLocation, u32>,
+    /// Frame number by process, epoch and address, where methods can have names.
+    by_address: HashMap<(u32, usize, u64), u32>,
+}
+
+impl<'c> FrameResolver<'c> {
+    fn new(code: &'c Code<'c>, names: &'c FunctionNames, only_modules: bool) -> Self {
+        Self {
+            code,
+            names,
+            only_modules,
+            frames: Frames::default(),
+            by_image: HashMap::new(),
+            by_location: HashMap::new(),
+            by_address: HashMap::new(),
+        }
+    }
+
+    fn number(&mut self, pid: u32, epoch: usize, address: u64, time_ns: i64) -> u32 {
+        let Self { code, names, only_modules, frames, by_image, by_location, by_address } = self;
+        let mut resolve = || {
+            let mut frame = code.frame((pid, address, time_ns), names);
+            if *only_modules {
+                frame.function.clear();
+            }
+            frames.number(frame)
+        };
+        if code.has_methods() {
+            return *by_address.entry((pid, epoch, address)).or_insert_with(resolve);
+        }
+        if *only_modules || names.is_empty() {
+            return match code.image_row(pid, address, time_ns) {
+                Some(row) => *by_image.entry(row).or_insert_with(resolve),
+                None => frames.number(CodeFrame::default()),
+            };
+        }
+        match code.location(pid, address, time_ns) {
+            Some(location) => *by_location.entry(location).or_insert_with(resolve),
+            None => resolve(),
+        }
+    }
+}
+
 /// Sums of a row.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
@@ -165,7 +216,7 @@ struct Sum {
     count: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct StackKey {
     owner: u32,
     stack: JoinedStack,
@@ -175,49 +226,58 @@ struct StackKey {
     address: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Amount {
+/// Events of a batch with one stack.
+#[derive(Clone, Copy, Debug)]
+struct StackTime {
+    key: StackKey,
     ns: i64,
     count: u64,
     /// Time of the first event.
     first_ns: i64,
 }
 
-/// Time by call stack, without names.
+/// Number of events, and of events with a stack.
+#[derive(Clone, Copy, Debug, Default)]
+struct EventCounts {
+    events: u64,
+    with_stack: u64,
+}
+
+/// Time by call stack, without names. Each question reads the events again: they need less memory than their stacks.
 pub struct CodeTimes<'a> {
     trace: &'a Trace,
     scope: Scope,
     kind: TimeKind,
     code: Code<'a>,
-    /// Image and process id by owner.
-    owners: Vec<Owner<'a>>,
-    times: BTreeMap<StackKey, Amount>,
-    with_stack: u64,
 }
 
 impl std::fmt::Debug for CodeTimes<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("CodeTimes")
-            .field("kind", &self.kind)
-            .field("stacks", &self.times.len())
-            .finish_non_exhaustive()
+        formatter.debug_struct("CodeTimes").field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 
 impl<'a> CodeTimes<'a> {
-    /// Collects the time of the selected processes in `scope`.
+    /// Selects the time of the processes in `scope`.
     #[must_use]
     pub fn new(trace: &'a Trace, scope: &Scope, kind: TimeKind) -> Self {
+        Self { trace, scope: scope.clone(), kind, code: Code::new(trace) }
+    }
+
+    /// Visits each call stack with its process and time, in batches: a stack can occur in several of them.
+    fn for_each_time(&self, mut visit: impl FnMut(Owner<'a>, StackTime)) -> EventCounts {
+        let trace = self.trace;
         let mut owners = Owners::from_trace(trace);
         let processes: Vec<Owner<'_>> =
             owners.list().iter().map(|owner| (file_name(trace.text(owner.image)), owner.pid)).collect();
-        let selected: Vec<bool> = processes.iter().map(|(image, pid)| scope.has_process(*pid, image)).collect();
-        let code = Code::new(trace);
+        let selected: Vec<bool> = processes.iter().map(|(image, pid)| self.scope.has_process(*pid, image)).collect();
         let finder = StackFinder::new(trace);
-        let (mut times, mut with_stack) = (BTreeMap::new(), 0);
-        let mut add = |events: &mut Vec<Event>| {
-            with_stack += add_times(trace, &finder, &code, &processes, events, &mut times);
+        let mut counts = EventCounts::default();
+        let mut visit_batch = |events: &mut Vec<Event>| {
+            counts.events += events.len() as u64;
+            for time in stack_times(trace, &finder, &self.code, &processes, events, &mut counts.with_stack) {
+                visit(processes.get(time.key.owner as usize).copied().unwrap_or_default(), time);
+            }
             events.clear();
         };
         let mut events: Vec<Event> = Vec::new();
@@ -228,70 +288,55 @@ impl<'a> CodeTimes<'a> {
                 events.push(event);
             }
             if events.len() >= BATCH_LEN {
-                add(&mut events);
+                visit_batch(&mut events);
             }
         };
-        for_each_event(trace, &mut owners, scope.range, kind, keep);
-        add(&mut events);
-        Self { trace, scope: scope.clone(), kind, code, owners: processes, times, with_stack }
+        for_each_event(trace, &mut owners, self.scope.range, self.kind, keep);
+        visit_batch(&mut events);
+        counts
     }
 
-    fn pid(&self, owner: u32) -> u32 {
-        self.owners.get(owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0)
-    }
-
-    /// Returns the addresses of a stack, outermost first.
-    fn addresses(&self, key: &StackKey) -> Vec<u64> {
+    /// Replaces `addresses` by those of a stack, outermost first.
+    fn read_addresses(&self, key: &StackKey, addresses: &mut Vec<u64>) {
         // For deep stacks, keep the innermost frames.
         let stack = key.stack.addresses(&self.trace.stack_pool);
-        let mut addresses: Vec<u64> = key.address.into_iter().chain(stack).take(MAX_FRAMES).collect();
+        addresses.clear();
+        addresses.extend(key.address.into_iter().chain(stack).take(MAX_FRAMES));
         addresses.reverse();
-        addresses
     }
 
     /// Returns the code locations to resolve to names.
     #[must_use]
     pub fn locations(&self) -> Vec<CodeLocation> {
-        let (mut places, mut seen) = (HashSet::new(), HashSet::new());
-        for (key, amount) in &self.times {
-            let pid = self.pid(key.owner);
-            for address in self.addresses(key) {
-                if seen.insert((pid, key.epoch, address)) {
-                    places.extend(self.code.location(pid, address, amount.first_ns));
-                }
-            }
-        }
-        let mut places: Vec<CodeLocation> = places.into_iter().collect();
-        places.sort();
-        places
+        let mut locations = HashSet::new();
+        let mut addresses = Vec::new();
+        self.for_each_time(|(_, pid), time| {
+            self.read_addresses(&time.key, &mut addresses);
+            let location = |&address: &u64| self.code.location(pid.unwrap_or(0), address, time.first_ns);
+            locations.extend(addresses.iter().filter_map(location));
+        });
+        let mut locations: Vec<CodeLocation> = locations.into_iter().collect();
+        locations.sort();
+        locations
     }
 
-    /// Visits each call stack with its process, frames (outermost first), time, and number of events. With
+    /// Visits each call stack with its process, frames (outermost first), time, and number of events, in batches. With
     /// `only_modules`, frames have no functions.
     fn for_each_stack(
         &self,
         names: &FunctionNames,
         only_modules: bool,
         mut visit: impl FnMut(Owner<'a>, &[u32], &mut Frames, (i64, u64)),
-    ) {
-        let mut frame_numbers: HashMap<(u32, usize, u64), u32> = HashMap::new();
-        let mut frames = Frames::default();
-        let mut stack = Vec::new();
-        for (key, amount) in &self.times {
-            let pid = self.pid(key.owner);
+    ) -> EventCounts {
+        let mut resolver = FrameResolver::new(&self.code, names, only_modules);
+        let (mut addresses, mut stack) = (Vec::new(), Vec::new());
+        self.for_each_time(|owner, StackTime { key, ns, count, first_ns }| {
+            self.read_addresses(&key, &mut addresses);
+            let pid = owner.1.unwrap_or(0);
             stack.clear();
-            stack.extend(self.addresses(key).into_iter().map(|address| {
-                *frame_numbers.entry((pid, key.epoch, address)).or_insert_with(|| {
-                    let mut frame = self.code.frame((pid, address, amount.first_ns), names);
-                    if only_modules {
-                        frame.function.clear();
-                    }
-                    frames.number(frame)
-                })
-            }));
-            let owner = self.owners.get(key.owner as usize).copied().unwrap_or_default();
-            visit(owner, &stack, &mut frames, (amount.ns, amount.count));
-        }
+            stack.extend(addresses.iter().map(|&address| resolver.number(pid, key.epoch, address, first_ns)));
+            visit(owner, &stack, &mut resolver.frames, (ns, count));
+        })
     }
 
     /// Builds a flame graph of processes and the functions of their call stacks.
@@ -320,14 +365,16 @@ impl<'a> CodeTimes<'a> {
         let group_by_process = groups.contains(&CodeGroup::Process);
         let group_by_stack = groups.contains(&CodeGroup::Stack);
         let group_by_module = groups.contains(&CodeGroup::Module);
-        let mut sums: HashMap<(Option<Owner<'_>>, Vec<u32>), Sum> = HashMap::new();
+        let mut stacks = Stacks::default();
+        let mut sums: HashMap<(Option<Owner<'_>>, u32), Sum> = HashMap::new();
         let mut all_frames = Vec::new();
-        let (mut total_ns, mut count) = (0_i64, 0_u64);
-        self.for_each_stack(names, group_by_module, |owner, stack, frames, (ns, events)| {
+        let mut total_ns = 0_i64;
+        let mut stack = Vec::new();
+        let counts = self.for_each_stack(names, group_by_module, |owner, frame_numbers, frames, (ns, events)| {
             total_ns = total_ns.saturating_add(ns);
-            count += events;
             let process = group_by_process.then_some(owner);
-            let mut stack = stack.to_vec();
+            stack.clear();
+            stack.extend_from_slice(frame_numbers);
             if stack.is_empty() {
                 stack.push(frames.number(CodeFrame::default()));
             }
@@ -335,30 +382,31 @@ impl<'a> CodeTimes<'a> {
                 // Merge adjacent frames of a module without names.
                 stack.dedup_by(|number, previous| number == previous && frames.is_nameless(*number));
             }
-            let own_frames = if group_by_stack { stack.clone() } else { stack.last().copied().into_iter().collect() };
-            let sum = sums.entry((process, own_frames)).or_default();
+            let own_frames =
+                if group_by_stack { &stack[..] } else { stack.last_chunk::<1>().map_or(&[][..], |last| last) };
+            let sum = sums.entry((process, stacks.number(own_frames))).or_default();
             sum.own_ns = sum.own_ns.saturating_add(ns);
             sum.count += events;
             if !group_by_stack {
                 // Count recursive functions once.
                 stack.sort_unstable();
                 stack.dedup();
-                for number in stack {
-                    let sum = sums.entry((process, vec![number])).or_default();
+                for &number in &stack {
+                    let sum = sums.entry((process, stacks.number(&[number]))).or_default();
                     sum.inclusive_ns = Some(sum.inclusive_ns.unwrap_or(0).saturating_add(ns));
                 }
             }
             all_frames.extend(frames.list.iter().skip(all_frames.len()).cloned());
         });
         // Without any stack only samples have a location.
-        if self.with_stack == 0 && self.kind != TimeKind::Samples {
+        if counts.with_stack == 0 && self.kind != TimeKind::Samples {
             sums.clear();
         }
-        let resolve_frames = |numbers: Vec<u32>| -> Vec<CodeFrame> {
-            numbers.into_iter().filter_map(|number| all_frames.get(number as usize).cloned()).collect()
+        let resolve_frames = |stack: u32| -> Vec<CodeFrame> {
+            stacks.get(stack).iter().filter_map(|&number| all_frames.get(number as usize).cloned()).collect()
         };
         let mut sums: Vec<(Option<Owner<'_>>, Vec<CodeFrame>, Sum)> =
-            sums.into_iter().map(|((process, numbers), sum)| (process, resolve_frames(numbers), sum)).collect();
+            sums.into_iter().map(|((process, stack), sum)| (process, resolve_frames(stack), sum)).collect();
         sums.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
         let mut rows: Vec<FunctionRow> = sums
             .into_iter()
@@ -373,7 +421,7 @@ impl<'a> CodeTimes<'a> {
                     stack: if group_by_stack { frames } else { Vec::new() },
                     own_ns: sum.own_ns,
                     percent: percent_of_total(sum.own_ns, total_ns),
-                    inclusive_ns: sum.inclusive_ns.filter(|_| self.with_stack > 0),
+                    inclusive_ns: sum.inclusive_ns.filter(|_| counts.with_stack > 0),
                     count: sum.count,
                 }
             })
@@ -387,17 +435,17 @@ impl<'a> CodeTimes<'a> {
             kind: self.kind,
             by: groups,
             total_ns,
-            count,
-            with_stack: self.with_stack,
+            count: counts.events,
+            with_stack: counts.with_stack,
             rows,
             missing_symbols: names.missing.clone(),
-            missing_evidence: self.missing_records(),
+            missing_evidence: self.missing_records(counts),
             affecting_losses: affecting_losses(self.trace, &[event_table(self.kind), TableName::Stacks]),
             losses: self.trace.losses.clone(),
         }
     }
 
-    fn missing_records(&self) -> Vec<MissingRecords> {
+    fn missing_records(&self, counts: EventCounts) -> Vec<MissingRecords> {
         let mut missing = Vec::new();
         let is_table_empty = self.trace.table(event_table(self.kind)).is_empty();
         if is_table_empty {
@@ -407,7 +455,7 @@ impl<'a> CodeTimes<'a> {
                 TimeKind::DiskRequests => MissingRecords::DiskRequests,
                 TimeKind::HardFaults => MissingRecords::HardFaults,
             });
-        } else if self.with_stack == 0 {
+        } else if counts.with_stack == 0 {
             missing.push(MissingRecords::CallStacks);
         }
         // On Linux the recorder lists code; if it could not, that is reported as a loss.
@@ -418,32 +466,62 @@ impl<'a> CodeTimes<'a> {
     }
 }
 
-/// Adds the times of events to their call stacks, and returns the number of events with a stack.
-fn add_times(
+/// Interned lists of frame numbers.
+#[derive(Debug, Default)]
+struct Stacks {
+    numbers: HashMap<Vec<u32>, u32>,
+    list: Vec<Vec<u32>>,
+}
+
+impl Stacks {
+    fn number(&mut self, stack: &[u32]) -> u32 {
+        if let Some(&number) = self.numbers.get(stack) {
+            return number;
+        }
+        let number = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(stack.to_vec(), number);
+        self.list.push(stack.to_vec());
+        number
+    }
+
+    fn get(&self, number: u32) -> &[u32] {
+        self.list.get(number as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Adds up the times of events by call stack, and counts the events with a stack.
+fn stack_times(
     trace: &Trace,
     finder: &StackFinder<'_>,
     code: &Code<'_>,
     owners: &[Owner<'_>],
     events: &[Event],
-    times: &mut BTreeMap<StackKey, Amount>,
-) -> u64 {
+    with_stack: &mut u64,
+) -> Vec<StackTime> {
     let keys: HashSet<(i64, u32)> = events.iter().map(|event| (event.time_ns, event.tid)).collect();
     let extend = |(first, last): (i64, i64), event: &Event| (first.min(event.time_ns), last.max(event.time_ns));
     let time_range = events.iter().fold((i64::MAX, i64::MIN), extend);
     let stacks = finder.stacks_in(time_range, |key| keys.contains(key));
-    let mut with_stack = 0;
-    for event in events {
+    let single_time = |event: &Event| {
         let stack = stacks.get(&(event.time_ns, event.tid)).copied().unwrap_or_default();
-        with_stack += u64::from(!stack.is_empty());
         let starts_at_sample = |&address: &u64| stack.addresses(&trace.stack_pool).next() == Some(address);
         let address = event.address.filter(|address| !starts_at_sample(address));
         let pid = owners.get(event.owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0);
         let key = StackKey { owner: event.owner, epoch: code.epoch(pid, event.time_ns), stack, address };
-        let amount = times.entry(key).or_insert(Amount { first_ns: event.time_ns, ..Amount::default() });
-        amount.ns = amount.ns.saturating_add(event.ns);
-        amount.count += 1;
-    }
-    with_stack
+        StackTime { key, ns: event.ns, count: 1, first_ns: event.time_ns }
+    };
+    let mut times: Vec<StackTime> = events.iter().map(single_time).collect();
+    *with_stack += times.iter().filter(|time| !time.key.stack.is_empty()).count() as u64;
+    times.sort_unstable_by_key(|time| (time.key, time.first_ns));
+    times.dedup_by(|later, first| {
+        let is_same = later.key == first.key;
+        if is_same {
+            first.ns = first.ns.saturating_add(later.ns);
+            first.count += later.count;
+        }
+        is_same
+    });
+    times
 }
 
 const fn event_table(kind: TimeKind) -> TableName {

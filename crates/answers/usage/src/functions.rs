@@ -33,6 +33,11 @@ impl FunctionNames {
     }
 
     #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    #[must_use]
     pub fn get(&self, place: CodeLocation) -> Option<&str> {
         self.names.get(&place).map(String::as_str)
     }
@@ -138,9 +143,19 @@ impl<'a> Code<'a> {
         self.unloads
     }
 
+    /// Returns whether the recording names any function.
+    pub fn has_methods(&self) -> bool {
+        !self.trace.methods.is_empty()
+    }
+
+    /// Returns the row in the table of images of the module that contains an address.
+    pub fn image_row(&self, pid: u32, address: u64, time_ns: i64) -> Option<usize> {
+        self.modules.row_at(pid, address, time_ns)
+    }
+
     /// Returns the location of an address; `None` if no known module contains it.
     pub fn location(&self, pid: u32, address: u64, time_ns: i64) -> Option<CodeLocation> {
-        let row = self.modules.row_at(pid, address, time_ns)?;
+        let row = self.image_row(pid, address, time_ns)?;
         let image = self.trace.images.get(row)?;
         let offset = u32::try_from(address.saturating_sub(image.base)).ok()?;
         Some(CodeLocation { image: u32::try_from(row).ok()?, offset })

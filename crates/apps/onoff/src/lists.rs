@@ -21,7 +21,7 @@ use onoff_sections::table::{RowSelection, TableReport, UnknownColumn, sort_and_t
 use onoff_sources::Pattern;
 use onoff_trace::{SystemKind, TableSet, Trace};
 use onoff_transitions::{NamedPhase, PHASE_TABLES, PhaseNotFound, named_phase};
-use onoff_usage::functions::FunctionResolver;
+use onoff_usage::functions::{FunctionNames, FunctionResolver};
 use onoff_usage::storage::{Key, disk, files, hard_faults};
 
 use crate::error::QueryError;
@@ -182,7 +182,7 @@ impl Session {
     }
 
     /// Lists the time by function or call stack for a part of the recording. `name_functions` resolves code addresses
-    /// (see `resolve_functions` with the feature `symbols`); unresolved addresses show their module.
+    /// (see `resolve_functions` with the feature `symbols`); without a name, addresses show their module.
     ///
     /// # Errors
     /// The recording is unreadable, or has no such events in that part.
@@ -191,11 +191,11 @@ impl Session {
         kind: TimeKind,
         groups: &[CodeGroup],
         query: &ListQuery,
-        name_functions: FunctionResolver<'_>,
+        name_functions: Option<FunctionResolver<'_>>,
     ) -> Result<ListAnswer, QueryError<ListError>> {
         self.rows(functions::tables(kind), query, |trace, scope| {
             let times = CodeTimes::new(trace, scope, kind);
-            times.list(groups, &name_functions(trace, &times.locations()))
+            times.list(groups, &function_names(trace, &times, name_functions))
         })
     }
 
@@ -207,12 +207,12 @@ impl Session {
         &self,
         kind: TimeKind,
         query: &ListQuery,
-        name_functions: FunctionResolver<'_>,
+        name_functions: Option<FunctionResolver<'_>>,
     ) -> Result<(Flame, Scope), QueryError<ListError>> {
         let (trace, scope, _) = self.resolve_query(functions::tables(kind), query)?;
         let scope = scope.with_processes(query.processes.clone());
         let times = CodeTimes::new(&trace, &scope, kind);
-        let names = name_functions(&trace, &times.locations());
+        let names = function_names(&trace, &times, name_functions);
         // Without rows, return the same error as the list.
         let list = times.list(&[CodeGroup::Module], &names);
         if list.rows.is_empty() {
@@ -254,6 +254,10 @@ impl Session {
         }
         Ok(ListAnswer { table: Box::new(report), omitted, phase })
     }
+}
+
+fn function_names(trace: &Trace, times: &CodeTimes<'_>, resolve: Option<FunctionResolver<'_>>) -> FunctionNames {
+    resolve.map_or_else(FunctionNames::default, |resolve| resolve(trace, &times.locations()))
 }
 
 fn no_rows(trace: &Trace, list: &impl TableReport) -> QueryError<ListError> {

@@ -12,6 +12,11 @@ pub const fn is_offline(symbols: &SymbolTask) -> bool {
     symbols.offline || cfg!(not(feature = "download"))
 }
 
+/// Returns true if there is a place to look for symbols.
+pub fn has_source(symbols: &SymbolTask) -> bool {
+    !symbols.path.places().is_empty() || !symbols.path.servers().is_empty()
+}
+
 /// Returns a lookup of function names by code address.
 pub fn name_resolver(symbols: SymbolTask) -> impl FnMut(&Trace, &[CodeLocation]) -> FunctionNames {
     let servers_skipped = is_offline(&symbols) && !symbols.path.servers().is_empty();

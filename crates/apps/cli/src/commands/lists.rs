@@ -7,6 +7,7 @@ use onoff_report::folded;
 use onoff_report::speedscope;
 use onoff_report::svg;
 use onoff_report::text::quantity::duration;
+use onoff_usage::functions::FunctionResolver;
 use onoff_usage::storage::Key;
 
 use super::symbols::SymbolTask;
@@ -149,13 +150,15 @@ fn run_functions(
     symbols: SymbolTask,
     destination: &Destination,
 ) -> Result<(), Failure> {
+    let has_symbol_source = functions::has_source(&symbols);
     let mut resolve_names = functions::name_resolver(symbols);
+    let name_functions = has_symbol_source.then_some(&mut resolve_names as FunctionResolver<'_>);
     if !format.is_picture() {
         let (session, answer) =
-            super::query(recording, |session| session.functions(time_kind, groups, query, &mut resolve_names))?;
+            super::query(recording, |session| session.functions(time_kind, groups, query, name_functions))?;
         return write(&session, &answer.map_err(failure)?, format, destination);
     }
-    let (_, answer) = super::query(recording, |session| session.flame(time_kind, query, &mut resolve_names))?;
+    let (_, answer) = super::query(recording, |session| session.flame(time_kind, query, name_functions))?;
     let (flame, scope) = answer.map_err(failure)?;
     let (title, unit) = match time_kind {
         TimeKind::Samples => ("CPU time", "samples"),

@@ -24,7 +24,7 @@ pub fn resolve(words: Vec<OsString>) -> Result<Invocation, Failure> {
 
 fn run(export: &Export) -> Result<(), Failure> {
     let symbols = SymbolTask::resolve(SymbolArguments { symbols: None, offline: false });
-    let has_symbol_source = !symbols.path.places().is_empty() || !symbols.path.servers().is_empty();
+    let has_symbol_source = functions::has_source(&symbols);
     let mut resolve_names = functions::name_resolver(symbols);
     let functions = has_symbol_source.then_some(&mut resolve_names as FunctionResolver<'_>);
     Ok(onoff_wpaexporter::run(export, &|| Box::new(ProgressLine::reading()), functions)?)

@@ -37,7 +37,7 @@ fn run(command_line: CommandLine, destination: &Destination) -> Result<(), Failu
         CommandLine::Merge(merge) => Ok(onoff_xperf::merge(&merge)?),
         CommandLine::Process(command) => {
             let symbols = SymbolTask::resolve(SymbolArguments { symbols: None, offline: false });
-            let has_symbol_source = !symbols.path.places().is_empty() || !symbols.path.servers().is_empty();
+            let has_symbol_source = functions::has_source(&symbols);
             let mut resolve_names = functions::name_resolver(symbols);
             let functions = has_symbol_source.then_some(&mut resolve_names as FunctionResolver<'_>);
             Ok(onoff_xperf::run(command, &|| Box::new(ProgressLine::reading()), functions)?)
