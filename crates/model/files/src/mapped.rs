@@ -139,6 +139,17 @@ impl MappedRange {
     }
 }
 
+/// Makes the allocator return freed blocks of the size of a table's column to the system. The GNU C library otherwise
+/// keeps them, so that tables that were spilled would still take memory.
+pub(crate) fn return_freed_blocks() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        const MIN_RETURNED_BYTES: std::ffi::c_int = 256 << 10;
+        // SAFETY: changes only where later blocks are allocated. On failure, freed memory is kept as before.
+        let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, MIN_RETURNED_BYTES) };
+    }
+}
+
 /// Handles accesses to pages of a mapped file that no longer exist.
 #[cfg(unix)]
 mod truncation {

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use onoff_trace::{SpillStore, Spilled};
 
-use crate::mapped::MappedRange;
+use crate::mapped::{MappedRange, return_freed_blocks};
 use crate::unpack_cache::anonymous_file;
 
-/// Size of tables kept in memory before spilling, in bytes. Recordings of up to about 2 GiB need less, so no file is
+/// Size of tables kept in memory before spilling, in bytes. Recordings of up to about 150 MiB need less, so no file is
 /// created for them.
-pub(crate) const DEFAULT_IN_MEMORY_BYTES: usize = 1 << 30;
+pub(crate) const DEFAULT_IN_MEMORY_BYTES: usize = 96 << 20;
 /// Minimum size of a spilled chunk, in bytes. Smaller chunks are not worth a mapping, because the system limits the
 /// number of mappings.
 const MIN_CHUNK_BYTES: usize = 64 << 10;
@@ -60,6 +60,7 @@ impl SpillFile {
         let mut state = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let FileState::NotCreated = *state {
             *state = anonymous_file().map_or(FileState::Failed, |file| FileState::Open { file, end: 0 });
+            return_freed_blocks();
         }
         let FileState::Open { file, end } = &mut *state else { return Err(io::ErrorKind::StorageFull.into()) };
         let result = require_space(file, bytes).and_then(|()| {

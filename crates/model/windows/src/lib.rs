@@ -171,7 +171,7 @@ const WINDOW_BYTES: usize = 8 << 20;
 
 /// Minimum number of buffers per processor in a window. Every processor's stream contributes at least one buffer to
 /// each window, so a window with few buffers mostly repeats the buffers of its neighbors.
-const MIN_BUFFERS_PER_PROCESSOR: usize = 8;
+const MIN_BUFFERS_PER_PROCESSOR: usize = 4;
 
 fn windows<'r>(recording: &'r Recording<'r>) -> Vec<Window<'r>> {
     let payload_bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();

@@ -19,9 +19,6 @@ use crate::progress::ProgressLine;
 /// Files smaller than this are read within a second or two, and then served.
 const MIN_STREAMED_BYTES: u64 = 64 << 20;
 
-/// Size of large tables that are kept in memory, in bytes. The page reads the rest from a file.
-const TABLES_IN_MEMORY_BYTES: usize = 192 << 20;
-
 /// True if reading the recordings takes so long that the page should open first.
 pub fn is_large(search: &RecordingGroups) -> bool {
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
@@ -48,7 +45,6 @@ pub fn stream(
     let mut recordings = Vec::new();
     for (files, name) in search.recordings.into_iter().zip(&names) {
         let mut options = recording.options.clone();
-        options.tables_in_memory_bytes = options.tables_in_memory_bytes.or(Some(TABLES_IN_MEMORY_BYTES));
         options.progress = Some(listener(name, &content));
         let opened = super::open_files(&files, None, recording.redact, &options)?;
         recordings.push(Opened { files, name: name.clone(), session: Session::new(opened, options.read()?) });
