@@ -108,6 +108,66 @@ def test_reports_errors_and_reveals_nothing_outside():
     session(steps)
 
 
+async def complete(client, value):
+    """Returns a JSON value with what its part left out, by calls of ``more``."""
+
+    async def rest(more):
+        result = await client.call_tool("more", {name: more[name] for name in ("handle", "pointer", "from")})
+        return await complete(client, json.loads(result.content[0].text))
+
+    if isinstance(value, list):
+        more = value[-1]["$more"] if value and isinstance(value[-1], dict) and value[-1].get("$more", {}).get("from") else None
+        items = [await complete(client, item) for item in (value[:-1] if more else value)]
+        return items + (await rest(more) if more else [])
+    if isinstance(value, dict):
+        more = value.get("$more")
+        if more and len(value) == 1:
+            return await rest(more)
+        if "$text" in value:
+            return value["$text"] + (await rest(more) if more else "")
+        fields = {name: await complete(client, field) for name, field in value.items() if name != "$more"}
+        return fields | (await rest(more) if more else {})
+    return value
+
+
+def test_long_json_comes_in_parts_that_are_json():
+    async def steps(client, _):
+        result = await client.call_tool("boot", {"file": "slow-boot.etl", "format": "json"})
+        part = json.loads(result.content[0].text)
+        assert len(result.content[0].text) <= 8_000 and result.model_dump(by_alias=True)["structuredContent"] == part
+        printed = json.loads(command("boot", SAMPLES / "slow-boot.etl", "--format", "json"))
+        assert part["fix_first"] == printed["fix_first"] and part["total_ns"] == printed["total_ns"] and part != printed
+        assert await complete(client, part) == printed
+        result = await client.call_tool("firmware", {"file": "firmware-FBPT.bin.xz", "format": "json"})
+        assert result.model_dump(by_alias=True)["structuredContent"] == json.loads(result.content[0].text)
+
+    session(steps)
+
+
+def test_long_calls_report_progress_and_end_when_cancelled(tmp_path):
+    boot = (SAMPLES / "slow-boot.etl").read_bytes()
+    for number in range(30):
+        # Different recordings, of which each takes a while.
+        (tmp_path / f"{number}.etl").write_bytes(boot + bytes(number))
+
+    async def steps(client, _):
+        reports = []
+
+        async def on_progress(progress, total, _message):
+            reports.append((progress, total))
+
+        result = await client.call_tool("summary", {"files": ["."], "format": "csv"}, progress_callback=on_progress)
+        assert "boot" in result.content[0].text
+        assert reports == sorted(set(reports)) and reports and reports[-1][0] <= reports[-1][1] == 30
+        # After a cancelled call the server goes on.
+        with anyio.move_on_after(1):
+            await client.call_tool("summary", {"files": ["."], "format": "csv"})
+        text, failed = await call(client, "guide")
+        assert not failed and "diagnose" in text
+
+    session(steps, tmp_path)
+
+
 def test_requires_existing_folders():
     for folders, code in [([], 64), (["/nonexistent"], 1)]:
         result = subprocess.run(

@@ -1,5 +1,6 @@
 //! A progress line on stderr, shown only on a terminal.
 
+use std::cell::RefCell;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +11,30 @@ use onoff_sources::Progress;
 /// Tasks shorter than this show no progress.
 const SHOW_AFTER: Duration = Duration::from_millis(400);
 
+/// Callback for progress, from any thread.
+pub type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
+
+thread_local! {
+    /// Listener to all progress lines that this thread creates.
+    static CALLER: RefCell<Option<Listener>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`, whose progress lines also report to `listener`. The listener ends the work if it unwinds.
+pub fn with_listener<T>(listener: Listener, work: impl FnOnce() -> T) -> T {
+    struct Restore(Option<Listener>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CALLER.set(self.0.take());
+        }
+    }
+    let _restore = Restore(CALLER.replace(Some(listener)));
+    work()
+}
+
 /// A progress line; dropping it clears it.
-#[derive(Debug)]
 pub struct ProgressLine {
     bar: ProgressBar,
+    caller: Option<Listener>,
 }
 
 impl ProgressLine {
@@ -31,7 +52,7 @@ impl ProgressLine {
         {
             bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
         }
-        Self { bar }
+        Self { bar, caller: CALLER.with_borrow(Clone::clone) }
     }
 
     /// Shows progress in bytes for one of several recordings.
@@ -57,12 +78,22 @@ impl ProgressLine {
     /// Counts one finished recording.
     pub fn increment(&self) {
         self.bar.inc(1);
+        report_recordings(&self.bar, self.caller.as_ref());
+    }
+
+    /// Returns a callback for the reader of one recording of several: the caller can end the work there, too.
+    pub fn within_recording(&self) -> Listener {
+        let (bar, caller) = (self.bar.clone(), self.caller.clone());
+        Arc::new(move |_| report_recordings(&bar, caller.as_ref()))
     }
 
     /// Returns the callback for a reader.
-    pub fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync> {
-        let bar = self.bar.clone();
+    pub fn listener(&self) -> Listener {
+        let (bar, caller) = (self.bar.clone(), self.caller.clone());
         Arc::new(move |progress| {
+            if let Some(caller) = &caller {
+                caller(progress);
+            }
             if bar.elapsed() < SHOW_AFTER {
                 return;
             }
@@ -72,8 +103,14 @@ impl ProgressLine {
     }
 }
 
+fn report_recordings(bar: &ProgressBar, caller: Option<&Listener>) {
+    if let Some(caller) = caller {
+        caller(Progress { done_bytes: bar.position(), total_bytes: bar.length().unwrap_or(0) });
+    }
+}
+
 impl onoff_xperf::ReadingProgress for ProgressLine {
-    fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync> {
+    fn listener(&self) -> Listener {
         self.listener()
     }
 }

@@ -2,21 +2,26 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
 use crate::folders::Folders;
-use crate::parts::Parts;
+use crate::parts::{Part, Parts};
 use crate::tools::{Parameter, ParameterKind, TOOLS, schema};
+use crate::work::Work;
 
 /// Runs the program: takes its arguments, starting with the program name, and returns its output or an error message.
-pub type Verb = Arc<dyn Fn(Vec<OsString>) -> Result<Vec<u8>, String> + Send + Sync>;
+/// Reports to the running call.
+pub type Verb = Arc<dyn Fn(Vec<OsString>, &Arc<Work>) -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub text: String,
+    /// The answer as JSON, if it is one JSON value.
+    pub json: Option<Value>,
     /// If true, `text` is an error message.
     pub failed: bool,
 }
@@ -34,7 +39,8 @@ const FOLDER: Parameter = Parameter::option("folder", "List only this folder", P
 const HANDLE: Parameter =
     Parameter::positional("handle", "The handle given at the end of the previous part", ParameterKind::Count);
 const OFFSET: Parameter =
-    Parameter::positional("from", "The offset given at the end of the previous part", ParameterKind::Count);
+    Parameter::positional("from", "The offset given at the end of the previous part", ParameterKind::Offset);
+const POINTER: Parameter = Parameter::option("pointer", "The pointer given in JSON", ParameterKind::Text);
 
 /// Handles tool calls, and keeps the remaining parts of long answers.
 pub struct Assistant {
@@ -73,8 +79,8 @@ impl Assistant {
             },
             ToolDescription {
                 name: "more",
-                description: "Get the next part of a long answer.",
-                schema: schema(&[HANDLE, OFFSET]),
+                description: "Get the next part of a long answer. In JSON, what is left out is replaced by {\"$more\": …}: pass its handle, pointer and from.",
+                schema: schema(&[HANDLE, OFFSET, POINTER]),
             },
         ];
         let verb_tools = TOOLS.iter().map(|tool| ToolDescription {
@@ -96,28 +102,38 @@ impl Assistant {
 
     /// Runs a tool. Returns `None` if it does not exist.
     #[must_use]
-    pub fn call(&self, tool: &str, arguments: &Map<String, Value>) -> Option<Answer> {
+    pub fn call(&self, tool: &str, arguments: &Map<String, Value>, work: &Arc<Work>) -> Option<Answer> {
+        let is_json = arguments.get("format").and_then(Value::as_str) == Some("json");
         let result = match tool {
             "recordings" => self.recordings(arguments),
             "guide" => Ok(self.guide.clone()),
-            "more" => self.more(arguments),
-            name => self.run_verb(name, arguments)?,
+            "more" => {
+                return Some(match self.more(arguments) {
+                    Ok(Part { text, json }) => Answer { text, json, failed: false },
+                    Err(text) => Answer { text, json: None, failed: true },
+                });
+            }
+            name => self.run_verb(name, arguments, work)?,
         };
-        let first_part = |text| self.parts.lock().unwrap_or_else(PoisonError::into_inner).first(text);
-        Some(match result {
-            // The text is already a part.
-            Ok(text) if tool == "more" => Answer { text, failed: false },
-            Ok(text) => Answer { text: first_part(text), failed: false },
-            Err(text) => Answer { text: first_part(text), failed: true },
-        })
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = result.is_err();
+        let Part { text, json } = match result {
+            Ok(text) if is_json => parts.first_of_json(text),
+            Ok(text) | Err(text) => parts.first(text),
+        };
+        Some(Answer { text, json, failed })
     }
 
-    fn run_verb(&self, name: &str, arguments: &Map<String, Value>) -> Option<Result<String, String>> {
+    fn run_verb(&self, name: &str, arguments: &Map<String, Value>, work: &Arc<Work>) -> Option<Result<String, String>> {
         let tool = TOOLS.iter().find(|tool| tool.name == name)?;
         let command_line = tool.arguments(arguments, &self.folders).map_err(|error| format!("{name}: {error}"));
         Some(command_line.and_then(|command_line| {
-            let output = (self.verb)(command_line)?;
-            Ok(String::from_utf8_lossy(&output).into_owned())
+            // A panic fails one call, not the server.
+            match catch_unwind(AssertUnwindSafe(|| (self.verb)(command_line, work))) {
+                Ok(output) => Ok(String::from_utf8_lossy(&output?).into_owned()),
+                Err(_) if work.is_cancelled() => Err(format!("{name}: cancelled")),
+                Err(_) => Err("onoff crashed on this recording; please report it".to_owned()),
+            }
         }))
     }
 
@@ -141,7 +157,7 @@ impl Assistant {
         Ok(text)
     }
 
-    fn more(&self, arguments: &Map<String, Value>) -> Result<String, String> {
+    fn more(&self, arguments: &Map<String, Value>) -> Result<Part, String> {
         let number = |name: &str| {
             arguments
                 .get(name)
@@ -149,10 +165,15 @@ impl Assistant {
                 .ok_or_else(|| format!("more: '{name}' must be the number given at the end of the previous part"))
         };
         let (handle, offset) = (number(HANDLE.name)?, number(OFFSET.name)?);
+        let pointer = match arguments.get(POINTER.name) {
+            None | Some(Value::Null) => "",
+            Some(Value::String(pointer)) => pointer,
+            Some(_) => return Err("more: 'pointer' must be a text".to_owned()),
+        };
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         usize::try_from(offset)
             .ok()
-            .and_then(|offset| parts.more(handle, offset))
+            .and_then(|offset| parts.more(handle, pointer, offset))
             .ok_or_else(|| "more: no such part, or the answer has expired; call the original tool again".to_owned())
     }
 }

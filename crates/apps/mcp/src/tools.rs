@@ -39,6 +39,8 @@ pub enum ParameterKind {
     OneOf(&'static [&'static str]),
     /// A number from 1.
     Count,
+    /// A number from 0.
+    Offset,
     /// Two times, such as `10s` and `20s`.
     Range,
     /// True to pass the option, which has no value.
@@ -371,6 +373,7 @@ impl Parameter {
             }
             ParameterKind::OneOf(words) => json!({ "type": "string", "enum": words, "description": description }),
             ParameterKind::Count => json!({ "type": "integer", "minimum": 1, "description": description }),
+            ParameterKind::Offset => json!({ "type": "integer", "minimum": 0, "description": description }),
             ParameterKind::Flag => json!({ "type": "boolean", "description": description }),
             ParameterKind::Range => {
                 json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2, "description": description })
@@ -417,6 +420,10 @@ impl Parameter {
             ParameterKind::Count => match value.as_u64() {
                 Some(count @ 1..=1_000_000) => Ok(vec![count.to_string().into()]),
                 _ => Err(invalid("a number from 1 to 1000000")),
+            },
+            ParameterKind::Offset => match value.as_u64() {
+                Some(offset) => Ok(vec![offset.to_string().into()]),
+                None => Err(invalid("a number from 0")),
             },
             ParameterKind::Range => match value.as_array().map(Vec::as_slice) {
                 Some([Value::String(from), Value::String(to)]) if [from, to].iter().all(|time| is_time(time)) => {

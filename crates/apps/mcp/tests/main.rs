@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use onoff_mcp::folders::Folders;
+use onoff_mcp::parts::MAX_PART_LEN;
 use onoff_mcp::tools::TOOLS;
-use onoff_mcp::{Answer, Assistant};
+use onoff_mcp::{Answer, Assistant, Work};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
@@ -34,7 +35,8 @@ impl Setup {
         fs::write(inside.path().join("more/slow boot.etl"), "another").unwrap();
         fs::write(outside.path().join("secret"), "secret").unwrap();
         let folders = Folders::new(&[inside.path().to_owned()]).unwrap();
-        Self { outside, inside, assistant: Assistant::new(folders, Arc::new(verb), "the guide".to_owned()) }
+        let verb = Arc::new(move |arguments, _: &Arc<Work>| verb(arguments));
+        Self { outside, inside, assistant: Assistant::new(folders, verb, "the guide".to_owned()) }
     }
 
     fn path(&self, name: &str) -> String {
@@ -43,7 +45,7 @@ impl Setup {
 
     fn call(&self, tool: &str, arguments: Value) -> Answer {
         let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
-        self.assistant.call(tool, &arguments).unwrap()
+        self.assistant.call(tool, &arguments, &Arc::default()).unwrap()
     }
 
     fn command_line(&self, tool: &str, arguments: Value) -> Vec<String> {
@@ -189,7 +191,7 @@ fn invalid_calls_return_errors() {
         let text = setup.error(tool, arguments);
         assert!(text.starts_with(expected), "{text}");
     }
-    assert!(setup.assistant.call("record", &Map::new()).is_none());
+    assert!(setup.assistant.call("record", &Map::new(), &Arc::default()).is_none());
 }
 
 #[test]
@@ -221,7 +223,7 @@ fn long_answers_are_split_without_loss() {
             joined_text.push_str(&text);
             break;
         };
-        assert!(part.len() <= onoff_mcp::parts::MAX_PART_LEN, "{}", part.len());
+        assert!(part.len() <= MAX_PART_LEN, "{}", part.len());
         joined_text.push_str(part);
         let (_, numbers) = footer.split_once("handle ").unwrap();
         let (handle, offset) = numbers.split_once(" and from ").unwrap();
@@ -237,11 +239,121 @@ fn long_answers_are_split_without_loss() {
 fn short_answers_errors_and_guide_are_unchanged() {
     let setup = Setup::with_verb(|_| Err("boot.etl: no boot".to_owned()));
     assert_eq!(setup.error("boot", json!({ "file": "boot.etl" })), "boot.etl: no boot");
-    assert_eq!(setup.call("guide", json!({})), Answer { text: "the guide".to_owned(), failed: false });
+    assert_eq!(setup.call("guide", json!({})), Answer { text: "the guide".to_owned(), json: None, failed: false });
     let listing = setup.call("recordings", json!({})).text;
     assert_eq!(
         listing,
         format!("{} (11 bytes)\n{} (7 bytes)\n", setup.path("boot.etl"), setup.path("more/slow boot.etl"))
     );
     assert!(Folders::new(&[PathBuf::from("/nonexistent")]).is_err());
+}
+
+/// Puts what was left out of a part back, by asking for it.
+fn complete(setup: &Setup, value: Value, calls: &mut usize) -> Value {
+    let ask = |more: &Value, calls: &mut usize| {
+        *calls += 1;
+        assert!(*calls < 10_000);
+        let arguments = json!({ "handle": more["handle"], "pointer": more["pointer"], "from": more["from"] });
+        let answer = setup.call("more", arguments);
+        assert!(!answer.failed && answer.text.len() <= MAX_PART_LEN, "{more}: {}", answer.text.len());
+        assert_eq!(serde_json::from_str::<Value>(&answer.text).unwrap(), answer.json.clone().unwrap());
+        complete(setup, answer.json.unwrap(), calls)
+    };
+    match value {
+        Value::Array(mut items) => {
+            let more = items.pop_if(|last| last.get("$more").is_some_and(|more| more["from"] != 0));
+            let mut items: Vec<Value> = items.into_iter().map(|item| complete(setup, item, calls)).collect();
+            if let Some(more) = more {
+                items.extend(ask(&more["$more"], calls).as_array().unwrap().iter().cloned());
+            }
+            Value::Array(items)
+        }
+        Value::Object(mut fields) => {
+            let more = fields.shift_remove("$more");
+            if let Some(more) = more.as_ref().filter(|_| fields.is_empty()) {
+                return ask(more, calls);
+            }
+            if let Some(Value::String(text)) = fields.get("$text") {
+                let rest = more.map(|more| ask(&more, calls));
+                return format!("{text}{}", rest.as_ref().map_or("", |rest| rest.as_str().unwrap())).into();
+            }
+            let mut whole: Map<String, Value> =
+                fields.into_iter().map(|(name, field)| (name, complete(setup, field, calls))).collect();
+            if let Some(more) = more {
+                whole.extend(ask(&more, calls).as_object().unwrap().clone());
+            }
+            Value::Object(whole)
+        }
+        scalar => scalar,
+    }
+}
+
+#[test]
+fn json_parts_are_json_and_lose_nothing() {
+    let rows = |count: usize| -> Vec<Value> {
+        let row = |number| json!({ "name": format!("driver {number}.sys"), "ns": number * 1_000_003, "none": null });
+        (0..count).map(row).collect()
+    };
+    let many_fields: Map<String, Value> =
+        (0..2_000).map(|number| (format!("a/b~{number}"), json!({ "rows": rows(number % 7) }))).collect();
+    for document in [
+        json!({ "headline": "12 s", "phases": rows(5), "units": rows(900), "nested": { "deep": [rows(300), rows(2)] } }),
+        Value::Array(rows(700)),
+        Value::Object(many_fields),
+        json!({ "evidence": ["ünï\u{1f}\n".repeat(4_000), "short"], "one": [[[[rows(400)]]]] }),
+    ] {
+        let output = serde_json::to_string_pretty(&document).unwrap();
+        let setup = Setup::with_verb(move |_| Ok(output.clone().into_bytes()));
+        let answer = setup.call("boot", json!({ "file": "boot.etl", "format": "json" }));
+        assert!(answer.text.len() <= MAX_PART_LEN, "{}", answer.text.len());
+        let (mut calls, first) = (0, answer.json.unwrap());
+        // Short values are in the first part, beside long lists.
+        assert_eq!(first.get("headline"), document.get("headline"));
+        assert_eq!(complete(&setup, first, &mut calls), document);
+        assert!(calls > 3, "{calls}");
+    }
+}
+
+#[test]
+fn short_json_is_unchanged_and_lines_of_json_are_text() {
+    for (output, is_json) in [("{\n  \"ns\": 5\n}\n", true), ("{\"ns\":5}\n{\"ns\":6}\n", false)] {
+        let setup = Setup::with_verb(move |_| Ok(output.as_bytes().to_vec()));
+        let answer = setup.call("boot", json!({ "file": "boot.etl", "format": "json" }));
+        assert_eq!((answer.text.as_str(), answer.json), (output, is_json.then(|| json!({ "ns": 5 }))));
+        assert_eq!(setup.call("boot", json!({ "file": "boot.etl" })).json, None);
+    }
+    let setup = Setup::with_verb(|_| Ok(format!("[{}0]", "1,".repeat(9_000)).into_bytes()));
+    setup.call("boot", json!({ "file": "boot.etl", "format": "json" }));
+    for (pointer, from) in [("/0/x", 0), ("nothing", 0), ("", 9_001), ("/5", 1)] {
+        let message = setup.error("more", json!({ "handle": 1, "pointer": pointer, "from": from }));
+        assert!(message.starts_with("more: no such part"), "{message}");
+    }
+}
+
+#[test]
+fn cancelled_and_crashed_calls_end_with_a_message() {
+    let work = Arc::new(Work::default());
+    let cancelled = Arc::clone(&work);
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("boot.etl"), "a recording").unwrap();
+    let verb = move |_: Vec<OsString>, work: &Arc<Work>| {
+        for step in 1..=1_000 {
+            if step == 3 {
+                cancelled.cancel();
+            }
+            work.report(step, 1_000);
+        }
+        Ok(Vec::new())
+    };
+    let folders = || Folders::new(&[folder.path().to_owned()]).unwrap();
+    let assistant = Assistant::new(folders(), Arc::new(verb), String::new());
+    let Value::Object(arguments) = json!({ "file": "boot.etl" }) else { unreachable!() };
+    let answer = assistant.call("boot", &arguments, &work).unwrap();
+    assert_eq!((answer.text.as_str(), answer.failed), ("boot: cancelled", true));
+    assert_eq!(work.progress(), Some((3, 1_000)));
+
+    let crash = |_: Vec<OsString>, _: &Arc<Work>| std::panic::resume_unwind(Box::new("a fault"));
+    let assistant = Assistant::new(folders(), Arc::new(crash), String::new());
+    let answer = assistant.call("boot", &arguments, &Arc::default()).unwrap();
+    assert!(answer.failed && answer.text.contains("crashed"), "{}", answer.text);
 }

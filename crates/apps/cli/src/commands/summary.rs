@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use onoff::summarize_all;
 use onoff_compare::summary::Summary;
 use onoff_export::summary_tables::{WrittenSummaries, write_summaries};
+use onoff_files::Options;
 use onoff_files::volume::Volume;
 use onoff_report::svg;
 use onoff_sections::json;
@@ -40,7 +41,8 @@ fn write_tables(recording: &Recording, destination: &Destination) -> Result<(), 
     let other_files = search.other_files;
     let recordings = search.into_all_paths();
     let progress = ProgressLine::recordings(recordings.len());
-    let written = write_summaries(&recordings, &recording.options, folder, &|| progress.increment());
+    let options = Options { progress: Some(progress.within_recording()), ..recording.options.clone() };
+    let written = write_summaries(&recordings, &options, folder, &|| progress.increment());
     drop(progress);
     let written = written.map_err(|error| Failure::cannot_write(folder, error))?;
     let WrittenSummaries { recordings, copies, unreadable, answered } = written;
@@ -68,7 +70,8 @@ fn run(
     let (other_files, unusable_count) = (search.other_files, search.unusable.len());
     let recordings = search.into_all_paths();
     let progress = ProgressLine::recordings(recordings.len());
-    let summary = summarize_all(&recordings, &recording.options, &|| progress.increment());
+    let options = Options { progress: Some(progress.within_recording()), ..recording.options.clone() };
+    let summary = summarize_all(&recordings, &options, &|| progress.increment());
     drop(progress);
     let mut summary = Summary { other_files, ..summary };
     let omitted =
