@@ -339,12 +339,12 @@ impl<'a> CodeTimes<'a> {
         })
     }
 
-    /// Builds a flame graph of processes and the functions of their call stacks.
+    /// Builds a flame graph of processes and the functions of their call stacks; `None` if [`Self::list`] has no rows.
     #[must_use]
-    pub fn flame(&self, names: &FunctionNames) -> Flame {
+    pub fn flame(&self, names: &FunctionNames) -> Option<Flame> {
         let mut flame = Flame::default();
         let mut labels: Vec<String> = Vec::new();
-        self.for_each_stack(names, false, |(image, pid), stack, frames, (ns, _)| {
+        let counts = self.for_each_stack(names, false, |(image, pid), stack, frames, (ns, _)| {
             let process = match (image, pid) {
                 ("", None) => "not known".to_owned(),
                 ("", Some(pid)) => format!("process {pid}"),
@@ -355,7 +355,7 @@ impl<'a> CodeTimes<'a> {
             let stack_labels = stack.iter().filter_map(|&number| labels.get(number as usize));
             flame.add(std::iter::once(process.as_str()).chain(stack_labels.map(String::as_str)), ns);
         });
-        flame
+        (counts.events > 0 && !self.lacks_locations(counts)).then_some(flame)
     }
 
     /// Lists the time grouped by `groups`, or by function if `groups` is empty.
@@ -398,8 +398,7 @@ impl<'a> CodeTimes<'a> {
             }
             all_frames.extend(frames.list.iter().skip(all_frames.len()).cloned());
         });
-        // Without any stack only samples have a location.
-        if counts.with_stack == 0 && self.kind != TimeKind::Samples {
+        if self.lacks_locations(counts) {
             sums.clear();
         }
         let resolve_frames = |stack: u32| -> Vec<CodeFrame> {
@@ -443,6 +442,11 @@ impl<'a> CodeTimes<'a> {
             affecting_losses: affecting_losses(self.trace, &[event_table(self.kind), TableName::Stacks]),
             losses: self.trace.losses.clone(),
         }
+    }
+
+    /// Returns whether no event has a location: without any stack only samples have one.
+    fn lacks_locations(&self, counts: EventCounts) -> bool {
+        counts.with_stack == 0 && self.kind != TimeKind::Samples
     }
 
     fn missing_records(&self, counts: EventCounts) -> Vec<MissingRecords> {

@@ -3,8 +3,6 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::parts::floor_char_boundary;
-
 /// Key of a pointer to what was left out, in its place or after the last item of an incomplete list or object.
 const MORE: &str = "$more";
 
@@ -120,4 +118,13 @@ impl Outline {
 /// Length of a value as text, bytes.
 fn len(value: &Value) -> usize {
     value.to_string().len()
+}
+
+/// Returns the start of the character at `index`, or the length of the text if that is less.
+pub(crate) fn floor_char_boundary(text: &str, index: usize) -> usize {
+    let mut index = index.min(text.len());
+    while !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
 }

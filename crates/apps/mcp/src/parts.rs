@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::outline::outline;
+use crate::outline::{floor_char_boundary, outline};
 
 /// Maximum length of a part in bytes. A part ends at the end of a line if possible.
 pub const MAX_PART_LEN: usize = 8_000;
@@ -105,15 +105,6 @@ fn part(text: &str, offset: usize, handle: u64) -> String {
         );
     }
     part
-}
-
-/// Returns the start of the character at `index`, or the length of the text if that is less.
-pub(crate) fn floor_char_boundary(text: &str, index: usize) -> usize {
-    let mut index = index.min(text.len());
-    while !text.is_char_boundary(index) {
-        index -= 1;
-    }
-    index
 }
 
 fn end_of_part(text: &str, offset: usize) -> usize {

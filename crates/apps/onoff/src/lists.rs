@@ -213,12 +213,8 @@ impl Session {
         let scope = scope.with_processes(query.processes.clone());
         let times = CodeTimes::new(&trace, &scope, kind);
         let names = function_names(&trace, &times, name_functions);
-        // Without rows, return the same error as the list.
-        let list = times.list(&[CodeGroup::Module], &names);
-        if list.rows.is_empty() {
-            return Err(no_rows(&trace, &list));
-        }
-        Ok((times.flame(&names), scope))
+        let flame = times.flame(&names).ok_or_else(|| no_rows(&trace, &times.list(&[CodeGroup::Module], &names)))?;
+        Ok((flame, scope))
     }
 
     /// Returns the tables, the selected part, and the phase that the query names.
