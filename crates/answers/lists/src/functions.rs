@@ -243,7 +243,8 @@ struct EventCounts {
     with_stack: u64,
 }
 
-/// Time by call stack, without names. Each question reads the events again: they need less memory than their stacks.
+/// Time by call stack, without names. Each question reads the events again, because keeping all stacks takes more
+/// memory.
 pub struct CodeTimes<'a> {
     trace: &'a Trace,
     scope: Scope,
@@ -296,7 +297,7 @@ impl<'a> CodeTimes<'a> {
         counts
     }
 
-    /// Replaces `addresses` by those of a stack, outermost first.
+    /// Fills `addresses` with the addresses of a stack, outermost first.
     fn read_addresses(&self, key: &StackKey, addresses: &mut Vec<u64>) {
         // For deep stacks, keep the innermost frames.
         let stack = key.stack.addresses(&self.trace.stack_pool);

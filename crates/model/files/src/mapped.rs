@@ -1,4 +1,4 @@
-//! Memory-mapped files. This is the only module in the workspace with `unsafe` code.
+//! Memory-mapped files, and the allocator's threshold: what reading needs `unsafe` code for (see `SECURITY.md`).
 
 #![allow(unsafe_code)]
 

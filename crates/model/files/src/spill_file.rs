@@ -11,8 +11,8 @@ use onoff_trace::{SpillStore, Spilled};
 use crate::mapped::{MappedRange, return_freed_blocks};
 use crate::unpack_cache::anonymous_file;
 
-/// Size of tables kept in memory before spilling, in bytes. Recordings of up to about 150 MiB need less, so no file is
-/// created for them.
+/// Size of tables kept in memory before spilling, in bytes. Recordings of up to about 100 MiB need less, so no file
+/// is created for them.
 pub(crate) const DEFAULT_IN_MEMORY_BYTES: usize = 96 << 20;
 /// Minimum size of a spilled chunk, in bytes. Smaller chunks are not worth a mapping, because the system limits the
 /// number of mappings.
