@@ -75,6 +75,11 @@ impl<T: Plain + Default> Nullable<T> {
         let present: &[u8] = &self.present;
         self.values.iter().enumerate().map(move |(row, &value)| is_present(present, row).then_some(value))
     }
+    /// Returns the value at `row`; `None` if it is null, or there is no such row.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Option<T> {
+        self.values.get(row).copied().filter(|_| is_present(&self.present, row))
+    }
     /// Replaces the value at `row`, for values that become known later. Ignored if there is no such row.
     pub fn set(&mut self, row: usize, value: Option<T>) {
         if row >= self.values.len() {
@@ -196,7 +201,7 @@ macro_rules! number_cell {
             fn pad(column: &mut Self::Column, rows: usize) { column.values.pad(rows); }
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self {
-                is_present(&column.present, row).then(|| column.values[row])
+                column.get(row)
             }
             fn memory(column: &Self::Column) -> usize {
                 column.values.memory() + column.present.memory()

@@ -69,10 +69,17 @@ impl<T: Plain> Values<T> {
     /// Returns the values as a vector in memory, for modification.
     #[inline]
     pub fn make_mut(&mut self) -> &mut Vec<T> {
+        if self.spilled.is_some() {
+            self.load();
+        }
+        &mut self.resident
+    }
+
+    #[cold]
+    fn load(&mut self) {
         if let Some(range) = self.spilled.take() {
             self.resident = range.values().unwrap_or_default().to_vec();
         }
-        &mut self.resident
     }
 
     /// Appends `values` to a column of `rows` rows. A column of zeros stays empty until [`Self::pad`].
