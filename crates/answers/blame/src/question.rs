@@ -5,7 +5,7 @@ use onoff_evidence::transition_kind::TransitionKind;
 use onoff_trace::{Pattern, Trace};
 use thiserror::Error;
 
-use crate::waits::{PathOptions, TransitionPhase, phases, unsettled_phases};
+use crate::waits::{PathOptions, RecordedPhases, TransitionPhase};
 
 /// What to explain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,8 +57,7 @@ pub(crate) fn not_found(message: &str) -> WhyError {
 }
 
 pub(crate) fn no_such_phase(trace: &Trace) -> String {
-    let all_phases = phases(trace, None).into_iter().chain(unsettled_phases(trace, None));
-    let mut names: Vec<String> = all_phases.map(|phase| phase.name).collect();
+    let mut names: Vec<String> = RecordedPhases::new(trace).of_kind(None).map(|phase| phase.name).collect();
     names.dedup();
     match names.as_slice() {
         [] => "no phase with a known start and end in this recording".to_owned(),
@@ -71,7 +70,7 @@ pub(crate) fn matching_phases(
     pattern: Option<&Pattern>,
     kind: Option<TransitionKind>,
 ) -> impl Iterator<Item = TransitionPhase> {
-    phases(trace, kind).into_iter().chain(unsettled_phases(trace, kind)).filter(move |phase| {
+    RecordedPhases::new(trace).of_kind(kind).filter(move |phase| {
         // The name in JSON, and as shown in text.
         let display_name = phase.name.replace('_', " ");
         pattern.is_none_or(|pattern| pattern.matches(&phase.name) || pattern.matches(&display_name))

@@ -371,17 +371,17 @@ impl Waits<'_> {
             for index in 0.. {
                 let Some(switch) = self.timelines.switch(tid, index) else { break };
                 if switch.direction == SwitchDirection::Out {
-                    out = Some(switch.row);
+                    out = Some(switch);
                     continue;
                 }
                 let Some(out) = out.take() else { continue };
-                let range = Interval::new(out.time_ns, switch.row.time_ns);
-                if reason::state_after_switch_out(out.old_state) == reason::ThreadState::Ended
+                let range = Interval::new(out.time_ns, switch.time_ns);
+                if reason::state_after_switch_out(out.old_state()) == reason::ThreadState::Ended
                     || range.duration_ns() < question.min_duration_ns
                 {
                     continue;
                 }
-                if reason::is_work_item_wait(out.old_wait_reason) && !question.include_work_waits {
+                if reason::is_work_item_wait(out.old_wait_reason()) && !question.include_work_waits {
                     report.omitted_work_waits += 1;
                     report.omitted_work_waits_ns = report.omitted_work_waits_ns.saturating_add(range.duration_ns());
                     continue;
@@ -392,7 +392,8 @@ impl Waits<'_> {
                 candidates.push(Candidate {
                     kind: ExplainedIntervalKind::Wait,
                     name: String::new(),
-                    action: reason::recorded_reason(self.trace.system.kind, &out).to_owned(),
+                    action: reason::recorded_reason(self.trace.system.kind, out.old_wait_mode(), out.old_wait_reason())
+                        .to_owned(),
                     waiting_tid: Some(tid),
                     range,
                     end: EndThread::from_tid(tid),

@@ -116,24 +116,37 @@ pub struct Diagnosis {
     pub losses: Losses,
 }
 
+/// Indexes the waits of `trace` and finds its transitions, at the same time.
+#[must_use]
+pub fn find_waits_and_transitions<'t>(trace: &'t Trace, options: &DiagnosisOptions) -> (Waits<'t>, Vec<Transition>) {
+    let boot = &options.boot;
+    let options = TransitionOptions {
+        boot: boot.clone(),
+        shutdown: options.shutdown,
+        suspend: SuspendOptions { transition: None, idle: boot.idle, shell: boot.shell.clone() },
+    };
+    rayon::join(|| Waits::new(trace), || onoff_transitions::find_all(trace, &options))
+}
+
 /// Runs every rule on the transitions of `trace`, which may have none.
 #[must_use]
 pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
+    let (waits, transitions) = find_waits_and_transitions(trace, options);
+    diagnose_transitions(&waits, transitions, options)
+}
+
+/// Like [`diagnose`], for waits that are indexed and transitions that are found already.
+#[must_use]
+pub fn diagnose_transitions(waits: &Waits<'_>, transitions: Vec<Transition>, options: &DiagnosisOptions) -> Diagnosis {
+    let trace = waits.trace();
     let mut run = Run {
         noise_ns: options.noise_ns,
         active: Vec::new(),
         diagnosis: Diagnosis { losses: trace.losses.clone(), ..Diagnosis::default() },
     };
-    let transition_options = TransitionOptions {
-        boot: options.boot.clone(),
-        shutdown: options.shutdown,
-        suspend: SuspendOptions { transition: None, idle: options.boot.idle, shell: options.boot.shell.clone() },
-    };
-    // Computed once because it takes most of the time of a diagnosis.
-    let waits = Waits::new(trace);
-    let mut predictions = CostPredictions::new(trace, &waits);
+    let mut predictions = CostPredictions::new(trace, waits);
     let mut accounted: Option<(TransitionKind, Vec<AccountedPhase>)> = None;
-    for transition in onoff_transitions::find_all(trace, &transition_options) {
+    for transition in transitions {
         // A fast startup is diagnosed as a suspend.
         if (transition.kind, transition.variant) == (TransitionKind::Boot, Variant::FastStartup) {
             continue;
@@ -141,7 +154,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         // Accounts are computed once per kind: transitions of one kind are adjacent.
         let kind_accounts = match accounted.take() {
             Some((kind, accounts)) if kind == transition.kind => accounts,
-            _ => accounts_from_waits(&waits, Some(transition.kind)),
+            _ => accounts_from_waits(waits, Some(transition.kind)),
         };
         let transition_accounts = match transition.kind {
             TransitionKind::Suspend => accounts_of_phases(&kind_accounts, &transition.phases),

@@ -8,7 +8,7 @@ use onoff_transitions::Transition;
 use onoff_what_if::bottleneck::Bottleneck;
 use onoff_what_if::changes::Change;
 use onoff_what_if::model::Model;
-use onoff_what_if::prediction::{NoPrediction, PredictedDuration, Prediction, Predictor};
+use onoff_what_if::prediction::{NoPrediction, PredictedDuration, Prediction, Predictor, WhatIfError};
 use serde::Serialize;
 
 use crate::cost::CostBasis;
@@ -97,10 +97,13 @@ impl<'w, 't> CostPredictions<'w, 't> {
                 }
             }
         };
-        for finding in predictable.into_iter().take(MAX_PREDICTED) {
-            let Some(((changes, prediction), useless)) = predict_best(&mut predictor, changes(finding)) else {
-                continue;
-            };
+        predictable.truncate(MAX_PREDICTED);
+        let mut alternatives: Vec<Vec<Vec<Change>>> = predictable.iter().map(|finding| changes(finding)).collect();
+        let first: Vec<Vec<Change>> = alternatives.iter_mut().map(|list| list.remove(0)).collect();
+        let predictions = predictor.predict_durations(&first);
+        let first = first.into_iter().zip(predictions).zip(alternatives);
+        for (finding, (first, others)) in predictable.into_iter().zip(first) {
+            let Some(((changes, prediction), useless)) = predict_best(&mut predictor, first, others) else { continue };
             match (prediction.no_prediction, prediction.saving) {
                 (Some(NoPrediction::IdentityFailed | NoPrediction::PathUnknown), _) => {
                     return Outlook::unknown(&prediction.reason().unwrap_or_default());
@@ -154,15 +157,18 @@ impl Outlook {
 /// A prediction of one alternative.
 type Alternative = (Vec<Change>, Prediction);
 
-/// Predicts alternatives up to the first that saves something. Returns it, or the first that is possible if none does (a
+/// Predicts alternatives up to the first that saves something; the first is already predicted. Returns it, or the first that is possible if none does (a
 /// part of the system, for example, cannot be removed), and those that save nothing before it.
 fn predict_best(
     predictor: &mut Predictor<'_, '_, '_>,
-    alternatives: Vec<Vec<Change>>,
+    (first_changes, first): (Vec<Change>, Result<Prediction, WhatIfError>),
+    others: Vec<Vec<Change>>,
 ) -> Option<(Alternative, Vec<Alternative>)> {
     let mut useless = Vec::new();
-    for changes in alternatives {
-        let Ok(prediction) = predictor.predict_duration(&changes) else { continue };
+    let mut first = Some(first);
+    for changes in std::iter::once(first_changes).chain(others) {
+        let predicted = first.take().unwrap_or_else(|| predictor.predict_duration(&changes));
+        let Ok(prediction) = predicted else { continue };
         if prediction.saving.is_some_and(|saving| saving.ns >= NOISE_NS) {
             return Some(((changes, prediction), useless));
         }

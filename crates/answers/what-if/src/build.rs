@@ -375,19 +375,20 @@ fn observed_concurrency(mut requests: Vec<(i64, i64, bool)>) -> u32 {
 fn observed_quantum_ns(trace: &Trace) -> i64 {
     let mut switched_in: HashMap<u16, (u32, i64)> = HashMap::new();
     let mut lengths: Vec<i64> = Vec::new();
-    for row in trace.context_switches.chunks().iter().flat_map(|chunk| chunk.iter()) {
-        if lengths.len() >= MAX_QUANTUM_RUNS {
-            break;
-        }
-        let since = switched_in.insert(row.cpu, (row.new_tid, row.time_ns));
-        let is_over = row.old_tid != 0
-            && row.new_tid != 0
-            && row.old_priority == row.new_priority
-            && is_ready_after_switch_out(row.old_state);
-        if let Some((tid, since_ns)) = since.filter(|_| is_over)
-            && tid == row.old_tid
-        {
-            lengths.push(row.time_ns.saturating_sub(since_ns));
+    'chunks: for chunk in trace.context_switches.chunks() {
+        let threads = chunk.old_tid.iter().zip(&chunk.new_tid);
+        let priorities = chunk.old_priority.iter().zip(&chunk.new_priority);
+        let columns = chunk.cpu.iter().zip(&chunk.time_ns).zip(threads.zip(priorities)).zip(&chunk.old_state);
+        for (((&cpu, &time_ns), ((&old_tid, &new_tid), (old_priority, new_priority))), &old_state) in columns {
+            let since = switched_in.insert(cpu, (new_tid, time_ns));
+            let is_over =
+                old_tid != 0 && new_tid != 0 && old_priority == new_priority && is_ready_after_switch_out(old_state);
+            if let Some((_, since_ns)) = since.filter(|&(tid, _)| is_over && tid == old_tid) {
+                lengths.push(time_ns.saturating_sub(since_ns));
+            }
+            if lengths.len() >= MAX_QUANTUM_RUNS {
+                break 'chunks;
+            }
         }
     }
     lengths.sort_unstable();

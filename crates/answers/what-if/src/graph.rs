@@ -122,8 +122,8 @@ pub struct Graph {
     pub disks: Vec<DiskModel>,
     /// Number of signals.
     pub signals: u32,
-    /// Recorded time of each signal on the awake clock, ns; `i64::MAX` if it has none.
-    pub signal_times: Vec<i64>,
+    /// Recorded time of each signal on the awake clock, ns; `i64::MAX` if it has none. Shared between graphs.
+    pub signal_times: Arc<Vec<i64>>,
 }
 
 impl Graph {
@@ -131,7 +131,7 @@ impl Graph {
     pub fn add_signal(&mut self, time_ns: i64) -> SignalId {
         let id = SignalId(self.signals);
         self.signals = self.signals.saturating_add(1);
-        self.signal_times.push(time_ns);
+        Arc::make_mut(&mut self.signal_times).push(time_ns);
         id
     }
 

@@ -1,7 +1,7 @@
 //! A recording as a model that can be replayed: the graph, the phases, and the places where changes apply.
 
 use hashbrown::HashMap;
-use onoff_blame::waits::{TransitionPhase, Waits, phases};
+use onoff_blame::waits::{TransitionPhase, Waits};
 use onoff_evidence::phase_name::SETTLING_PHASES;
 use onoff_trace::{ActivityKind, DevicePhase, PowerRequestScope, ServiceChange, SystemKind, Trace, milestone};
 use onoff_usage::idle::IdleMetric;
@@ -92,13 +92,14 @@ impl<'w, 't> Model<'w, 't> {
             let tid = *end_threads.entry(time_ns).or_insert_with(|| waits.end_at(time_ns).tid);
             anchors.add(tid, time_ns)
         };
-        let phase_anchors: Vec<(TransitionPhase, usize, Option<usize>)> = phases(trace, None)
-            .into_iter()
+        let phase_anchors: Vec<(TransitionPhase, usize, Option<usize>)> = waits
+            .phases()
+            .iter()
             .map(|phase| {
                 let start = boundary(&mut anchors, phase.range.start_ns);
                 let is_settling = SETTLING_PHASES.contains(&phase.name.as_str());
                 let end = (!is_settling).then(|| boundary(&mut anchors, phase.range.end_ns));
-                (phase, start, end)
+                (phase.clone(), start, end)
             })
             .collect();
         let service_anchors: Vec<SpanAnchors> = trace

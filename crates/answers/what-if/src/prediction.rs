@@ -7,6 +7,7 @@ use onoff_evidence::significance::NOISE_NS;
 use onoff_evidence::transition_kind::TransitionKind;
 use onoff_trace::{SystemKind, Trace};
 use onoff_transitions::{Transition, TransitionOptions, find_all};
+use rayon::iter::{IntoParallelIterator, ParallelExtend, ParallelIterator};
 
 pub use crate::answer::{
     Assumption, Basis, MAX_UNKNOWN_PERCENT, NoPrediction, PredictedDuration, PredictedPhase, Prediction, WhatIfError,
@@ -75,6 +76,17 @@ fn transition_of(trace: &Trace, question: &WhatIfQuestion) -> Result<Transition,
         .ok_or(WhatIfError::NoTransition)
 }
 
+/// Maximum number of replays at the same time. A replay of a recording of 1 GiB takes 100 MiB.
+const MAX_CONCURRENT_REPLAYS: usize = 4;
+
+/// A changed graph.
+struct Changed {
+    changes: Vec<Change>,
+    graph: Graph,
+    /// Recorded length of the work and waits that the changes removed, ns.
+    removed_ns: i64,
+}
+
 /// Predicts changes of one transition. Build it once and reuse it.
 #[derive(Debug)]
 pub struct Predictor<'m, 'w, 't> {
@@ -128,9 +140,10 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
         if phases.is_empty() {
             return None;
         }
-        let (identity, base) = model.identity_of_phases(&phases);
+        let mut changes = Changes::new(model);
+        let ((identity, base), ()) = rayon::join(|| model.identity_of_phases(&phases), || changes.prepare());
         let mut predictor = Self {
-            changes: Changes::new(model),
+            changes,
             kind: transition.kind,
             number: transition.number,
             measured_ns: transition.duration_ns().unwrap_or(transition.total_at_least_ns),
@@ -154,7 +167,12 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
     /// # Errors
     /// A change cannot be made.
     pub fn predict(&mut self, changes: &[Change]) -> Result<Prediction, WhatIfError> {
-        self.predict_with(changes, true)
+        let changed = self.change(changes)?;
+        let (mut prediction, replay) = self.predict_changed(&changed, |graph| self.logged_replay(graph));
+        if let Some(replay) = replay.filter(|_| prediction.predicted.is_some()) {
+            prediction.bottleneck = first_culprit(&self.shares(&changed.graph, &replay));
+        }
+        Ok(prediction)
     }
 
     /// Like [`Self::predict`], without the first culprit, in less time.
@@ -162,23 +180,46 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
     /// # Errors
     /// A change cannot be made.
     pub fn predict_duration(&mut self, changes: &[Change]) -> Result<Prediction, WhatIfError> {
-        self.predict_with(changes, false)
+        let changed = self.change(changes)?;
+        Ok(self.predict_changed(&changed, |graph| self.replay(graph)).0)
     }
 
-    fn predict_with(&mut self, changes: &[Change], names_culprit: bool) -> Result<Prediction, WhatIfError> {
+    /// Like [`Self::predict_duration`], for several alternatives, some at the same time.
+    pub fn predict_durations(&mut self, alternatives: &[Vec<Change>]) -> Vec<Result<Prediction, WhatIfError>> {
+        let batch_len = rayon::current_num_threads().clamp(1, MAX_CONCURRENT_REPLAYS);
+        let mut predictions = Vec::with_capacity(alternatives.len());
+        for batch in alternatives.chunks(batch_len) {
+            let batch: Vec<_> = batch.iter().map(|changes| self.change(changes)).collect();
+            let predict = |changed: Result<Changed, WhatIfError>| {
+                changed.map(|changed| self.predict_changed(&changed, |graph| self.replay(graph)).0)
+            };
+            predictions.par_extend(batch.into_par_iter().map(predict));
+        }
+        predictions
+    }
+
+    /// Applies the changes.
+    fn change(&mut self, changes: &[Change]) -> Result<Changed, WhatIfError> {
         let graph = self.changes.apply(changes)?;
+        Ok(Changed { changes: changes.to_vec(), graph, removed_ns: self.changes.removed_ns() })
+    }
+
+    /// Predicts the effect of changes, without the first culprit. Returns the replay, if one was made.
+    fn predict_changed(
+        &self,
+        changed: &Changed,
+        replay: impl FnOnce(&Graph) -> Replay,
+    ) -> (Prediction, Option<Replay>) {
+        let graph = &changed.graph;
         let no_prediction = self.no_prediction();
-        let replay = no_prediction.is_none().then(|| match names_culprit {
-            true => self.logged_replay(&graph),
-            false => self.replay(&graph),
-        });
+        let replay = no_prediction.is_none().then(|| replay(graph));
         let outcomes = replay.as_ref().map_or_else(Vec::new, |replay| {
-            let free = self.free_replay(&graph);
-            self.outcomes(&graph, replay, free.as_ref())
+            let free = self.free_replay(graph);
+            self.outcomes(graph, replay, free.as_ref())
         });
         // The change from the replay without it, so that the replay's own error cancels out.
         let predict = |measured_ns: i64, duration_of: &dyn Fn(&Outcome) -> Option<i64>| {
-            let durations = outcomes.iter().zip(self.bases_of(&graph)).map(|(outcome, base)| {
+            let durations = outcomes.iter().zip(self.bases_of(graph)).map(|(outcome, base)| {
                 let change_ns = duration_of(outcome)?.saturating_sub(duration_of(base)?);
                 Some(measured_ns.saturating_add(change_ns).max(0))
             });
@@ -199,25 +240,25 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
         let predicted = predict(self.measured_ns, &|outcome| outcome.total_ns);
         let saving = predicted.map(|predicted| predicted.saving_from(self.measured_ns));
         let end_reached = predicted.is_some();
-        let shares = replay.filter(|_| end_reached && names_culprit).map(|replay| self.shares(&graph, &replay));
-        Ok(Prediction {
+        let prediction = Prediction {
             transition: self.kind,
             number: self.number,
             basis: Basis::Threads,
             assumptions: Vec::new(),
-            changes: changes.to_vec(),
+            changes: changed.changes.clone(),
             measured_ns: self.measured_ns,
             predicted,
             saving,
-            removed_ns: Some(self.changes.removed_ns()),
+            removed_ns: Some(changed.removed_ns),
             no_prediction: no_prediction.or_else(|| (!end_reached).then_some(NoPrediction::EndNotReached)),
             phases,
-            bottleneck: shares.and_then(|shares| first_culprit(&shares)),
+            bottleneck: None,
             identity: self.identity.clone(),
             unknown_percent: self.unknown_percent,
             uncertain_waits: self.uncertain_waits(),
             losses: self.model.trace.losses.clone(),
-        })
+        };
+        (prediction, replay)
     }
 
     /// Replays a changed graph up to the end of the transition.

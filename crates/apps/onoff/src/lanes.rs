@@ -25,7 +25,7 @@ impl Session {
     pub fn lanes(&self) -> Result<Lanes, Error> {
         let trace = self.system_tables(TABLES)?;
         // A phase that ends when the computer is idle has no critical path.
-        let phases_with_path = phases(&trace, None).into_iter().filter(|phase| !has_no_path(&phase.name));
+        let phases_with_path = phases(&trace).into_iter().filter(|phase| !has_no_path(&phase.name));
         let waits = Waits::new(&trace);
         let paths: Vec<_> = match trace.context_switches.is_empty() {
             true => Vec::new(),

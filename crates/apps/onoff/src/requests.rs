@@ -46,7 +46,7 @@ impl Session {
             resolve_scope(&trace, range).map_err(|error| QueryError::Unanswerable(RequestsError::Range(error)))?;
         let mut options = options.clone();
         if by_phase {
-            options.phases = phases(&trace, None);
+            options.phases = phases(&trace);
             if options.phases.is_empty() {
                 return Err(QueryError::Unanswerable(RequestsError::NoPhase));
             }
@@ -68,7 +68,7 @@ impl Session {
             && onoff_sources::recording_tables(self.kind()).contains(TableName::ContextSwitches)
         {
             let trace = self.tables(TABLES.union(PHASE_TABLES).union(waits::TABLES))?;
-            onoff_requests::add_path_time(&trace, &scope, &phases(&trace, None), &mut report.findings);
+            onoff_requests::add_path_time(&trace, &scope, &phases(&trace), &mut report.findings);
         }
         Ok(report)
     }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use onoff_blame::account::{self, AccountBuilder, PhaseAccount, silent_intervals};
-use onoff_blame::waits::{CriticalPath, PathOptions, PathStep, StepKind, TransitionPhase, Waits, driver_name, phases};
+use onoff_blame::waits::{CriticalPath, PathOptions, PathStep, StepKind, TransitionPhase, driver_name};
 use onoff_evidence::recording::summarize;
-use onoff_findings::diagnose;
-use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
+use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions, diagnose_transitions, find_waits_and_transitions};
 use onoff_findings::finding::{FindingSubject, FindingSubjectKind};
 use onoff_lanes::axis::axis_end_ns;
 use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
@@ -66,15 +65,14 @@ impl LoadedRecording {
     #[must_use]
     pub fn with_boot_options(name: String, trace: Arc<Trace>, boot: BootOptions) -> Self {
         let summary = summarize(&trace);
-        let mut diagnosis = diagnose(&trace, &DiagnosisOptions { boot: boot.clone(), ..DiagnosisOptions::default() });
+        let options = DiagnosisOptions { boot, ..DiagnosisOptions::default() };
+        let (waits, transitions) = find_waits_and_transitions(&trace, &options);
+        let mut diagnosis = diagnose_transitions(&waits, transitions.clone(), &options);
         diagnosis.insert_recording_paths(trace.files.iter().map(|file| file.name.as_str()));
-        let phases = phases(&trace, None);
-        let transitions =
-            onoff_transitions::find_all(&trace, &TransitionOptions { boot, ..TransitionOptions::default() });
+        let phases = waits.phases();
         let shown_transitions = transitions::select_shown(&transitions);
         // Phases that end when the computer becomes idle have no critical path.
         let phases_with_path = phases.iter().filter(|phase| !account::has_no_path(&phase.name));
-        let waits = Waits::new(&trace);
         let mut paths: Vec<CriticalPath> = match trace.context_switches.is_empty() {
             true => Vec::new(),
             false => phases_with_path.map(|phase| waits.phase(phase.range, PATH_OPTIONS)).collect(),
@@ -85,13 +83,8 @@ impl LoadedRecording {
         let mut tracks = transitions::tracks_before_kernel(&shown_transitions);
         tracks.extend(self::tracks(&trace, &paths, &units));
         let mut accountant = AccountBuilder::new(&waits);
-        let accounts: Vec<(TransitionPhase, PhaseAccount)> = phases
-            .into_iter()
-            .map(|phase| {
-                let account = accountant.phase(&phase);
-                (phase, account)
-            })
-            .collect();
+        let accounts: Vec<(TransitionPhase, PhaseAccount)> =
+            phases.iter().map(|phase| (phase.clone(), accountant.phase(phase))).collect();
         let mut account_slices: Vec<LaneSlice> = Vec::new();
         for (_, account) in &accounts {
             account_slices.extend(account.entries.iter().filter(|entry| entry.kind.is_attributable()).flat_map(

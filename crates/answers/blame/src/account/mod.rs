@@ -40,7 +40,7 @@ pub use culprits::{
 pub use processors::silent_intervals;
 pub use work::{Interruption, NamedSubject, ThreadWork, WorkSubject};
 
-use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, WalkResult};
+use crate::waits::{self, EndThread, RawStep, RecordedPhases, TransitionPhase, Waits, WalkResult};
 use ledger::{Attribution, Ledger, Part, Subject};
 use onoff_evidence::Certainty;
 pub use onoff_evidence::account_model::{
@@ -281,31 +281,33 @@ pub struct AccountedPhase {
 /// end, and of settling phases that had not ended when the recording did.
 #[must_use]
 pub fn accounts(trace: &Trace, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
-    let phases = waits::phases(trace, kind);
-    let unsettled = waits::unsettled_phases(trace, kind);
-    if phases.is_empty() && unsettled.is_empty() {
-        return Vec::new();
+    let phases = RecordedPhases::new(trace);
+    if phases.clone().of_kind(kind).next().is_none() {
+        Vec::new()
+    } else {
+        accounts_of(&Waits::new(trace), &phases, kind)
     }
-    accounts_of(&Waits::new(trace), &phases, &unsettled)
 }
 
 /// Like [`accounts`], for an existing index of the waits.
 #[must_use]
 pub fn accounts_from_waits(waits: &Waits<'_>, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
-    let trace = waits.trace();
-    accounts_of(waits, &waits::phases(trace, kind), &waits::unsettled_phases(trace, kind))
+    accounts_of(waits, waits.recorded_phases(), kind)
 }
 
-fn accounts_of(waits: &Waits<'_>, phases: &[TransitionPhase], unsettled: &[TransitionPhase]) -> Vec<AccountedPhase> {
+fn accounts_of(waits: &Waits<'_>, phases: &RecordedPhases, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
     let mut builder = AccountBuilder::new(waits);
     let accounted_phase = |phase: &TransitionPhase, account| AccountedPhase {
         transition: phase.transition.as_str(),
         phase: phase.name.clone(),
         account,
     };
+    let is_of_kind = |phase: &&TransitionPhase| kind.is_none_or(|kind| kind == phase.transition);
+    let complete = phases.complete.iter().filter(is_of_kind);
     let mut accounts: Vec<AccountedPhase> =
-        phases.iter().map(|phase| accounted_phase(phase, builder.phase(phase))).collect();
-    let truncated = unsettled.iter().filter_map(|phase| Some(accounted_phase(phase, builder.without_path(phase)?)));
+        complete.map(|phase| accounted_phase(phase, builder.phase(phase))).collect();
+    let unsettled = phases.unsettled.iter().filter(is_of_kind);
+    let truncated = unsettled.filter_map(|phase| Some(accounted_phase(phase, builder.without_path(phase)?)));
     accounts.extend(truncated);
     accounts
 }

@@ -1,10 +1,10 @@
 //! What ended a wait: another thread, a timer, a disk completion, or a driver's DPC.
 
 use hashbrown::HashMap;
-use onoff_trace::{ContextSwitch, Interrupt, InterruptKind, Lifetimes, ReadyThread, StringId, ThreadKey, Trace};
+use onoff_trace::{Interrupt, InterruptKind, Lifetimes, StringId, ThreadKey, Trace};
 
 use super::reason;
-use super::timelines::{IN_INTERRUPT, Timelines};
+use super::timelines::{IN_INTERRUPT, ThreadSwitch, Timelines, WakeUp};
 use onoff_evidence::Certainty;
 use onoff_usage::modules::Modules;
 use onoff_usage::owners::file_name;
@@ -112,14 +112,9 @@ impl<'t> Causes<'t> {
 
     /// Returns what ended the wait that began with switch `out` and ended when the thread was made ready. `ready` is
     /// `None` if that was not recorded; the wait then lasted until `end_ns`.
-    pub(super) fn wait_cause(
-        &self,
-        out: &ContextSwitch,
-        ready: Option<&ReadyThread>,
-        end_ns: i64,
-    ) -> (Cause, Certainty) {
-        let tid = out.old_tid;
-        if reason::is_sleep(out.old_wait_reason) {
+    pub(super) fn wait_cause(&self, out: &ThreadSwitch<'_>, ready: Option<&WakeUp>, end_ns: i64) -> (Cause, Certainty) {
+        let tid = out.old_tid();
+        if reason::is_sleep(out.old_wait_reason()) {
             return (Cause::Timer(StringId::EMPTY), Certainty::Measured);
         }
         let Some(ready) = ready else {

@@ -3,14 +3,13 @@
 //! The causes are the same as in [`Waits::critical_path`], so that a wait has one explanation wherever it is used. Time
 //! spent ready is not a step: it is the gap between the end of a wait and the next run.
 
-use hashbrown::HashMap;
 use onoff_evidence::Certainty;
-use onoff_trace::{ContextSwitch, ReadyThread, StringId};
+use onoff_trace::StringId;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::cause::{Cause, is_kernel};
 use super::reason::{ThreadState, state_after_switch_out};
-use super::timelines::{IN_INTERRUPT, SwitchDirection, ThreadSwitch};
+use super::timelines::{IN_INTERRUPT, SwitchDirection, ThreadSwitch, WakeUp};
 use super::{FIRST_THREAD, Waits};
 
 /// What ended a wait.
@@ -55,28 +54,12 @@ impl Waits<'_> {
     /// Returns what every thread that appears in a context switch did up to `until_ns`, by thread id and time.
     #[must_use]
     pub fn histories(&self, until_ns: i64) -> Vec<ThreadHistory> {
-        let idle_starts = self.idle_starts(until_ns);
         let of_thread = |tid: u32| {
             let mut histories = Vec::new();
-            self.add_histories((tid, until_ns), &idle_starts, &mut histories);
+            self.add_histories((tid, until_ns), &mut histories);
             histories
         };
         self.timelines.tids().into_par_iter().flat_map_iter(of_thread).collect()
-    }
-
-    /// Returns when each processor became idle up to `until_ns`, in order.
-    fn idle_starts(&self, until_ns: i64) -> HashMap<u16, Vec<i64>> {
-        let mut starts: HashMap<u16, Vec<i64>> = HashMap::new();
-        for chunk in self.trace.context_switches.chunks() {
-            let rows = chunk.new_tid.iter().zip(&chunk.cpu).zip(&chunk.time_ns);
-            for ((_, &cpu), &time_ns) in rows.filter(|&((&tid, _), _)| tid == 0) {
-                if time_ns > until_ns {
-                    return starts;
-                }
-                starts.entry(cpu).or_default().push(time_ns);
-            }
-        }
-        starts
     }
 
     /// Returns the intervals in which the machine was awake, in order.
@@ -87,20 +70,16 @@ impl Waits<'_> {
     }
 
     /// Adds the lives of a thread, given by its id and the time up to which it is followed.
-    fn add_histories(
-        &self,
-        (tid, until_ns): (u32, i64),
-        idle_starts: &HashMap<u16, Vec<i64>>,
-        histories: &mut Vec<ThreadHistory>,
-    ) {
+    fn add_histories(&self, (tid, until_ns): (u32, i64), histories: &mut Vec<ThreadHistory>) {
         let mut steps: Vec<HistoryStep> = Vec::new();
-        let mut previous: Option<ThreadSwitch> = None;
+        let mut previous: Option<ThreadSwitch<'_>> = None;
+        let mut wakes_before = 0;
         // The thread does not change before this time, unless it ends.
         let mut same_until_ns = i64::MIN;
         for index in 0.. {
-            let switch = self.timelines.switch(tid, index).filter(|switch| switch.row.time_ns <= until_ns);
+            let switch = self.timelines.switch(tid, index).filter(|switch| switch.time_ns <= until_ns);
             let Some(switch) = switch else { break };
-            let time_ns = switch.row.time_ns;
+            let time_ns = switch.time_ns;
             match switch.direction {
                 SwitchDirection::In => {
                     let is_new = previous
@@ -110,22 +89,22 @@ impl Waits<'_> {
                     }
                     if is_new {
                         close(tid, &mut steps, histories);
-                        let from_ns = previous.map_or(i64::MIN, |previous| previous.row.time_ns);
+                        let from_ns = previous.map_or(i64::MIN, |previous| previous.time_ns);
                         steps.push(self.first_wait(tid, from_ns, &switch));
                     } else if let Some(previous) = previous {
-                        self.add_wait(tid, &previous, &switch, &mut steps);
+                        self.add_wait(tid, (&previous, &switch), &mut wakes_before, &mut steps);
                     }
-                    add_wake_latency(&switch.row, idle_starts, &mut steps);
+                    self.add_wake_latency(&switch, &mut steps);
                 }
                 SwitchDirection::Out => {
                     let start = previous.filter(|previous| previous.direction == SwitchDirection::In);
                     let (start_ns, priority) = match (start, previous) {
-                        (Some(start), _) => (start.row.time_ns, start.row.new_priority),
-                        (None, None) => (self.trace.start_ns.max(0).min(time_ns), switch.row.old_priority),
+                        (Some(start), _) => (start.time_ns, start.new_priority()),
+                        (None, None) => (self.trace.start_ns.max(0).min(time_ns), switch.old_priority()),
                         // Its switch-in was lost.
                         (None, Some(previous)) => {
-                            self.add_wait(tid, &previous, &switch, &mut steps);
-                            (time_ns, switch.row.old_priority)
+                            self.add_wait(tid, (&previous, &switch), &mut wakes_before, &mut steps);
+                            (time_ns, switch.old_priority())
                         }
                     };
                     steps.push(HistoryStep::Run { start_ns, end_ns: time_ns, priority });
@@ -135,10 +114,10 @@ impl Waits<'_> {
         }
         let end_ns = self.trace.duration_ns.min(until_ns);
         if let Some(last) = previous {
-            let start_ns = last.row.time_ns;
-            match (last.direction, state_after_switch_out(last.row.old_state)) {
+            let start_ns = last.time_ns;
+            match (last.direction, state_after_switch_out(last.old_state())) {
                 (SwitchDirection::In, _) => {
-                    let priority = last.row.new_priority;
+                    let priority = last.new_priority();
                     steps.push(HistoryStep::Run { start_ns, end_ns: end_ns.max(start_ns), priority });
                 }
                 (SwitchDirection::Out, ThreadState::Waiting) => {
@@ -153,19 +132,25 @@ impl Waits<'_> {
 
     /// True if the thread switched in is not the one that was switched out with `previous`: ids are reused.
     /// `is_listed_same` is true if no other thread with this id started in between.
-    fn is_new_life(&self, tid: u32, previous: &ThreadSwitch, switch: &ThreadSwitch, is_listed_same: bool) -> bool {
+    fn is_new_life(
+        &self,
+        tid: u32,
+        previous: &ThreadSwitch<'_>,
+        switch: &ThreadSwitch<'_>,
+        is_listed_same: bool,
+    ) -> bool {
         let has_ended = previous.direction == SwitchDirection::Out
-            && state_after_switch_out(previous.row.old_state) == ThreadState::Ended;
+            && state_after_switch_out(previous.old_state()) == ThreadState::Ended;
         let has_started = || {
-            let start_ns = self.identities.start_of(tid, switch.row.time_ns);
-            start_ns.is_some_and(|start_ns| start_ns > previous.row.time_ns && start_ns <= switch.row.time_ns)
+            let start_ns = self.identities.start_of(tid, switch.time_ns);
+            start_ns.is_some_and(|start_ns| start_ns > previous.time_ns && start_ns <= switch.time_ns)
         };
         has_ended || (!is_listed_same && has_started())
     }
 
     /// Returns the wait of a thread from its creation, or from the start of the recording, to its first run.
-    fn first_wait(&self, tid: u32, from_ns: i64, first: &ThreadSwitch) -> HistoryStep {
-        let first_ns = first.row.time_ns;
+    fn first_wait(&self, tid: u32, from_ns: i64, first: &ThreadSwitch<'_>) -> HistoryStep {
+        let first_ns = first.time_ns;
         let start = self.identities.start_of(tid, first_ns).filter(|&start| start <= first_ns && start >= from_ns);
         let start_ns = start.unwrap_or(self.trace.start_ns.max(0)).min(first_ns);
         let ready = self.timelines.first_ready(tid, start.unwrap_or(from_ns)).filter(|ready| ready.time_ns <= first_ns);
@@ -195,18 +180,25 @@ impl Waits<'_> {
     }
 
     /// Adds the wait between two switches of a thread; if it was only preempted, nothing.
-    fn add_wait(&self, tid: u32, out: &ThreadSwitch, next: &ThreadSwitch, steps: &mut Vec<HistoryStep>) {
+    /// `wakes_before` is the number of wake-ups of the thread before an earlier wait, and is raised.
+    fn add_wait(
+        &self,
+        tid: u32,
+        (out, next): (&ThreadSwitch<'_>, &ThreadSwitch<'_>),
+        wakes_before: &mut usize,
+        steps: &mut Vec<HistoryStep>,
+    ) {
         if out.direction == SwitchDirection::In {
             // Its switch-out was lost.
-            let (start_ns, end_ns) = (out.row.time_ns, next.row.time_ns);
-            steps.push(HistoryStep::Run { start_ns, end_ns, priority: out.row.new_priority });
+            let (start_ns, end_ns) = (out.time_ns, next.time_ns);
+            steps.push(HistoryStep::Run { start_ns, end_ns, priority: out.new_priority() });
             return;
         }
-        if state_after_switch_out(out.row.old_state) != ThreadState::Waiting {
+        if state_after_switch_out(out.old_state()) != ThreadState::Waiting {
             return;
         }
-        let start_ns = out.row.time_ns;
-        let ready = self.timelines.ready_of_wait(tid, out, Some(next));
+        let start_ns = out.time_ns;
+        let ready = self.timelines.ready_of_next_wait(tid, out, next, wakes_before);
         let is_instantaneous = match ready {
             Some(ready) => ready.time_ns <= start_ns,
             None => self.timelines.was_woken_while_leaving(tid, out),
@@ -214,7 +206,7 @@ impl Waits<'_> {
         if is_instantaneous {
             return;
         }
-        let ready_ns = ready.map_or(next.row.time_ns, |ready| ready.time_ns);
+        let ready_ns = ready.map_or(next.time_ns, |ready| ready.time_ns);
         let (cause, cause_ns, _) = self.wake_cause(tid, out, ready.as_ref(), ready_ns);
         steps.push(HistoryStep::Wait { start_ns, cause, cause_ns, ready_ns: Some(ready_ns) });
     }
@@ -224,11 +216,11 @@ impl Waits<'_> {
     pub(super) fn wake_cause(
         &self,
         tid: u32,
-        out: &ThreadSwitch,
-        ready: Option<&ReadyThread>,
+        out: &ThreadSwitch<'_>,
+        ready: Option<&WakeUp>,
         ready_ns: i64,
     ) -> (WakeCause, i64, Certainty) {
-        let (cause, certainty) = self.causes.wait_cause(&out.row, ready, ready_ns);
+        let (cause, certainty) = self.causes.wait_cause(out, ready, ready_ns);
         match cause {
             Cause::Thread(readying_tid) => (WakeCause::Thread(readying_tid), ready_ns, certainty),
             Cause::Disk(row) => {
@@ -247,11 +239,21 @@ impl Waits<'_> {
                     Cause::Timer(_) => WakeCause::Timer(StringId::EMPTY),
                     _ => WakeCause::Unknown,
                 };
-                match self.service_that_ended(tid, (out.row.time_ns, ready_ns)) {
+                match self.service_that_ended(tid, (out.time_ns, ready_ns)) {
                     Some((service_tid, time_ns)) => (WakeCause::Thread(service_tid), time_ns, Certainty::Inferred),
                     None => (unexplained, ready_ns, certainty),
                 }
             }
+        }
+    }
+
+    /// If the processor was idle when the thread was made ready, the thread did not wait for a processor, but for the
+    /// processor to wake up: extends its wait until it ran.
+    fn add_wake_latency(&self, switch: &ThreadSwitch<'_>, steps: &mut [HistoryStep]) {
+        let Some(HistoryStep::Wait { ready_ns: Some(ready_ns), .. }) = steps.last_mut() else { return };
+        // It was idle at that time, and no other thread ran until this one.
+        if switch.old_tid() == 0 && !self.timelines.became_idle_between(*ready_ns, switch) {
+            *ready_ns = switch.time_ns.max(*ready_ns);
         }
     }
 
@@ -263,22 +265,6 @@ impl Waits<'_> {
         let ready_ns = blocker.ready_ns.filter(|&ready_ns| ready_ns > start_ns && ready_ns <= end_ns)?;
         let service_tid = blocker.thread(&self.timelines, &self.identities, ready_ns)?;
         (service_tid != tid).then_some((service_tid, ready_ns))
-    }
-}
-
-/// If the processor was idle when the thread was made ready, the thread did not wait for a processor, but for the
-/// processor to wake up: extends its wait until it ran.
-fn add_wake_latency(switch: &ContextSwitch, idle_starts: &HashMap<u16, Vec<i64>>, steps: &mut [HistoryStep]) {
-    if switch.old_tid != 0 {
-        return;
-    }
-    let Some(HistoryStep::Wait { ready_ns: Some(ready_ns), .. }) = steps.last_mut() else { return };
-    let starts = idle_starts.get(&switch.cpu).map_or(&[][..], Vec::as_slice);
-    let index = starts.partition_point(|&start| start <= *ready_ns);
-    // It was idle at that time, and no other thread ran until this one.
-    let was_idle = starts.get(index).is_none_or(|&next_start| next_start >= switch.time_ns);
-    if was_idle {
-        *ready_ns = switch.time_ns.max(*ready_ns);
     }
 }
 

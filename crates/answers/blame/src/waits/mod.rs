@@ -45,6 +45,8 @@ mod tests;
 pub(crate) mod timelines;
 mod walk;
 
+use std::sync::OnceLock;
+
 use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, TableSet, Trace};
 
 pub use describe::PathOptions;
@@ -57,7 +59,7 @@ pub use path::{
 
 pub(crate) use cause::UnknownCause;
 pub use path::driver_name;
-pub(crate) use phases::unsettled_phases;
+pub(crate) use phases::RecordedPhases;
 pub use phases::{TransitionPhase, phases};
 pub use reason::is_ready_after_switch_out;
 pub use states::{ThreadActivity, ThreadInterval, ThreadWait};
@@ -113,6 +115,8 @@ pub struct Waits<'t> {
     boundary_records: BoundaryRecords<'t>,
     requests: Requests,
     pub(crate) blockers: Blockers,
+    /// Found when first needed.
+    phases: OnceLock<RecordedPhases>,
 }
 
 impl<'t> Waits<'t> {
@@ -128,8 +132,19 @@ impl<'t> Waits<'t> {
             requests: Requests::new(trace, identities.lives()),
             identities,
             blockers: Blockers::new(trace),
+            phases: OnceLock::new(),
             timelines,
         }
+    }
+
+    pub(crate) fn recorded_phases(&self) -> &RecordedPhases {
+        self.phases.get_or_init(|| RecordedPhases::new(self.trace))
+    }
+
+    /// Returns the phases of all transitions whose start and end are both known.
+    #[must_use]
+    pub fn phases(&self) -> &[TransitionPhase] {
+        &self.recorded_phases().complete
     }
 
     /// Returns the critical path of `range`, from what `end` did at its end back to its start. `range` is clipped to
@@ -198,7 +213,9 @@ impl<'t> Waits<'t> {
         Walk::run(timelines, causes, &self.identities, blockers, interval, tid)
     }
 
-    pub(crate) const fn trace(&self) -> &'t Trace {
+    /// Returns the indexed recording.
+    #[must_use]
+    pub const fn trace(&self) -> &'t Trace {
         self.trace
     }
 

@@ -16,38 +16,47 @@ pub struct TransitionPhase {
     pub range: Interval,
 }
 
-/// Returns the phases of `kind` (or of all kinds) in `trace` whose start and end are both known. The rest of the
-/// recording after a boot is not a phase.
-#[must_use]
-pub fn phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhase> {
-    let mut rules: Vec<_> =
-        rules_for(trace.system.kind).filter(|rules| kind.is_none_or(|kind| kind == rules.kind)).collect();
-    rules.sort_by_key(|rules| rules.kind);
-    rules
-        .into_iter()
-        .flat_map(|rules| {
-            (rules.phase_intervals)(trace).into_iter().filter_map(|(name, start_ns, end_ns)| {
-                transition_phase(rules.kind, name.as_str(), (start_ns?, end_ns?))
-            })
-        })
-        .collect()
+/// The phases of all recorded transitions, by kind of transition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RecordedPhases {
+    /// Phases whose start and end are both known. The rest of the recording after a boot is not a phase.
+    pub(crate) complete: Vec<TransitionPhase>,
+    /// Settling phases that had not ended when the recording did. They extend to the end of the recording.
+    pub(crate) unsettled: Vec<TransitionPhase>,
 }
 
-/// Returns the settling phases of `kind` (or of all kinds) in `trace` that had not ended when the recording did. They
-/// extend to the end of the recording.
+impl RecordedPhases {
+    pub(crate) fn new(trace: &Trace) -> Self {
+        let mut phases = Self::default();
+        let mut rules: Vec<_> = rules_for(trace.system.kind).collect();
+        rules.sort_by_key(|rules| rules.kind);
+        for rules in rules {
+            for (name, start_ns, end_ns) in (rules.phase_intervals)(trace) {
+                let name = name.as_str();
+                let Some(start_ns) = start_ns else { continue };
+                match end_ns {
+                    Some(end_ns) => phases.complete.extend(transition_phase(rules.kind, name, (start_ns, end_ns))),
+                    None if SETTLING_PHASES.contains(&name) => {
+                        phases.unsettled.extend(transition_phase(rules.kind, name, (start_ns, trace.duration_ns)));
+                    }
+                    None => {}
+                }
+            }
+        }
+        phases
+    }
+
+    /// Returns all phases of one kind of transition, or of all kinds: first those that ended.
+    pub(crate) fn of_kind(self, kind: Option<TransitionKind>) -> impl Iterator<Item = TransitionPhase> {
+        let all = self.complete.into_iter().chain(self.unsettled);
+        all.filter(move |phase| kind.is_none_or(|kind| kind == phase.transition))
+    }
+}
+
+/// Returns the phases of all transitions in `trace` whose start and end are both known.
 #[must_use]
-pub(crate) fn unsettled_phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhase> {
-    let rules = rules_for(trace.system.kind).filter(|rules| kind.is_none_or(|kind| kind == rules.kind));
-    rules
-        .flat_map(|rules| {
-            let is_settling = |name: &str| SETTLING_PHASES.contains(&name);
-            let intervals = (rules.phase_intervals)(trace).into_iter();
-            let unsettled = intervals.filter(move |(name, _, end_ns)| end_ns.is_none() && is_settling(name.as_str()));
-            unsettled.filter_map(|(name, start_ns, _)| {
-                transition_phase(rules.kind, name.as_str(), (start_ns?, trace.duration_ns))
-            })
-        })
-        .collect()
+pub fn phases(trace: &Trace) -> Vec<TransitionPhase> {
+    RecordedPhases::new(trace).complete
 }
 
 fn transition_phase(transition: TransitionKind, name: &str, (start_ns, end_ns): (i64, i64)) -> Option<TransitionPhase> {

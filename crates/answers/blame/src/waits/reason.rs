@@ -1,6 +1,6 @@
 //! Wait reasons and thread states, as far as they show what ends a wait. The numbers match [`wait_reason`].
 
-use onoff_trace::{ContextSwitch, SystemKind, wait_reason};
+use onoff_trace::{SystemKind, wait_reason};
 
 /// `KTHREAD_STATE` values. `READY`: waiting for a processor.
 const READY: u8 = 1;
@@ -45,13 +45,13 @@ pub(crate) const fn is_work_item_wait(reason: u8) -> bool {
     matches!(reason, 15 | 16)
 }
 
-/// Returns the wait reason of the thread switched out with `row`: on Windows the reason's name; on Linux only whether a
+/// Returns a recorded wait reason: on Windows the reason's name; on Linux only whether a
 /// signal can end the wait, which is all that is recorded.
-pub(crate) fn recorded_reason(system: SystemKind, row: &ContextSwitch) -> &'static str {
-    match (system, row.old_wait_mode) {
+pub(crate) fn recorded_reason(system: SystemKind, wait_mode: u8, wait_reason: u8) -> &'static str {
+    match (system, wait_mode) {
         (SystemKind::Linux, 0) => "uninterruptible",
         (SystemKind::Linux, _) => "interruptible",
-        _ => name(system, row.old_wait_reason),
+        _ => name(system, wait_reason),
     }
 }
 

@@ -49,7 +49,7 @@ impl Blocker {
         time_ns: i64,
     ) -> Option<(i64, u32)> {
         let last_run = |tid: u32| {
-            let last_ns = timelines.last_switch_before(tid, time_ns)?.row.time_ns;
+            let last_ns = timelines.last_switch_before(tid, time_ns)?.time_ns;
             let is_of_process = identities.pid_of(tid, last_ns) == Some(pid) && last_ns >= self.start_ns;
             is_of_process.then_some((last_ns, tid))
         };

@@ -70,7 +70,7 @@ impl Waits<'_> {
     pub fn thread_states(&self, tid: u32, range: Interval) -> Vec<ThreadInterval> {
         let mut states: Vec<ThreadInterval> = Vec::new();
         let first = self.timelines.switches_before(tid, range.start_ns).saturating_sub(1);
-        let mut previous: Option<ThreadSwitch> = None;
+        let mut previous: Option<ThreadSwitch<'_>> = None;
         for index in first.. {
             let Some(switch) = self.timelines.switch(tid, index) else {
                 if let Some(last) = previous {
@@ -82,12 +82,12 @@ impl Waits<'_> {
                 Some(previous) => self.push_states_between(tid, &previous, &switch, &mut states),
                 // It ran when the recording started.
                 None if switch.direction == SwitchDirection::Out && index == 0 => {
-                    let start_ns = self.trace.start_ns.max(0).min(switch.row.time_ns);
-                    states.push(ran(start_ns, Some(switch.row.time_ns)));
+                    let start_ns = self.trace.start_ns.max(0).min(switch.time_ns);
+                    states.push(ran(start_ns, Some(switch.time_ns)));
                 }
                 None => {}
             }
-            if switch.row.time_ns > range.end_ns {
+            if switch.time_ns > range.end_ns {
                 break;
             }
             previous = Some(switch);
@@ -100,16 +100,16 @@ impl Waits<'_> {
     fn push_states_between(
         &self,
         tid: u32,
-        previous: &ThreadSwitch,
-        next: &ThreadSwitch,
+        previous: &ThreadSwitch<'_>,
+        next: &ThreadSwitch<'_>,
         states: &mut Vec<ThreadInterval>,
     ) {
-        let (start_ns, end_ns) = (previous.row.time_ns, next.row.time_ns);
+        let (start_ns, end_ns) = (previous.time_ns, next.time_ns);
         if previous.direction == SwitchDirection::In {
             states.push(ran(start_ns, Some(end_ns)));
             return;
         }
-        match state_after_switch_out(previous.row.old_state) {
+        match state_after_switch_out(previous.old_state()) {
             // The id was used again.
             ThreadState::Ended => {}
             ThreadState::Ready => states.push(ready(start_ns, Some(end_ns))),
@@ -125,9 +125,9 @@ impl Waits<'_> {
         }
     }
 
-    fn push_last_state(&self, tid: u32, last: &ThreadSwitch, states: &mut Vec<ThreadInterval>) {
-        let start_ns = last.row.time_ns;
-        match (last.direction, state_after_switch_out(last.row.old_state)) {
+    fn push_last_state(&self, tid: u32, last: &ThreadSwitch<'_>, states: &mut Vec<ThreadInterval>) {
+        let start_ns = last.time_ns;
+        match (last.direction, state_after_switch_out(last.old_state())) {
             (SwitchDirection::In, _) => states.push(ran(start_ns, None)),
             (SwitchDirection::Out, ThreadState::Waiting) => {
                 let ready_at = self.timelines.ready_of_wait(tid, last, None);
@@ -140,16 +140,16 @@ impl Waits<'_> {
     }
 
     /// Returns the wait that began with the switch `out`, and when it ended: at the end of the recording if it did not.
-    fn wait_between(&self, tid: u32, out: &ThreadSwitch, next: Option<&ThreadSwitch>) -> (ThreadActivity, i64) {
-        let start_ns = out.row.time_ns;
+    fn wait_between(&self, tid: u32, out: &ThreadSwitch<'_>, next: Option<&ThreadSwitch<'_>>) -> (ThreadActivity, i64) {
+        let start_ns = out.time_ns;
         let ready = self.timelines.ready_of_wait(tid, out, next);
-        let reason = reason::recorded_reason(self.trace.system.kind, &out.row);
+        let reason = reason::recorded_reason(self.trace.system.kind, out.old_wait_mode(), out.old_wait_reason());
         let is_unfinished = ready.is_none() && next.is_none();
         if is_unfinished {
             let activity = ThreadActivity::Waited { cause: WakeCause::Unknown, certainty: Certainty::Missing, reason };
             return (activity, self.trace.duration_ns.max(start_ns));
         }
-        let end_ns = next.map_or(self.trace.duration_ns, |next| next.row.time_ns);
+        let end_ns = next.map_or(self.trace.duration_ns, |next| next.time_ns);
         if ready.is_none() && self.timelines.was_woken_while_leaving(tid, out) {
             let activity = ThreadActivity::Waited { cause: WakeCause::Unknown, certainty: Certainty::Missing, reason };
             return (activity, start_ns);

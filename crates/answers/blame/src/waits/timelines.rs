@@ -7,7 +7,7 @@
 
 use super::reason::{self, ThreadState};
 use hashbrown::HashMap;
-use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, SpillStore, Trace, Values};
+use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThreads, SpillStore, Trace, Values};
 use onoff_usage::asleep::SleepIntervals;
 
 /// Thread ids below this are indexed by an array; larger ones (damaged recordings) by a map.
@@ -17,6 +17,10 @@ const NO_SLOT: u32 = u32::MAX;
 const MAX_CONCURRENT: usize = 256;
 /// Maximum time by which another processor can ready a thread before its switch-out is recorded, ns: 20 µs.
 const MAX_EARLY_WAKE_NS: i64 = 20_000;
+/// Number of rows examined in order before a binary search.
+const MAX_STEPS: usize = 4;
+/// Maximum number of switches examined between a wake-up and the switch of an idle processor.
+const MAX_IDLE_ROWS: usize = 1 << 16;
 /// Flag of a ready-thread event logged inside a DPC or interrupt.
 pub(crate) const IN_INTERRUPT: u8 = 1;
 
@@ -27,15 +31,64 @@ pub(crate) enum SwitchDirection {
     Out,
 }
 
-/// A context switch of a thread.
+/// A context switch of a thread. Columns are read when needed: switches of one thread are far apart in a table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ThreadSwitch {
+pub(crate) struct ThreadSwitch<'t> {
     /// Index among the switches of the thread.
     pub(crate) index: usize,
     /// Index among all switches of the recording, in logging order.
     pub(crate) number: u32,
     pub(crate) direction: SwitchDirection,
-    pub(crate) row: ContextSwitch,
+    pub(crate) time_ns: i64,
+    chunk: &'t ContextSwitches,
+    chunk_row: usize,
+}
+
+impl ThreadSwitch<'_> {
+    fn value<T: Copy + Default>(&self, column: &[T]) -> T {
+        column.get(self.chunk_row).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn cpu(&self) -> u16 {
+        self.value(&self.chunk.cpu)
+    }
+
+    pub(crate) fn old_tid(&self) -> u32 {
+        self.value(&self.chunk.old_tid)
+    }
+
+    pub(crate) fn new_priority(&self) -> i8 {
+        self.value(&self.chunk.new_priority)
+    }
+
+    pub(crate) fn old_priority(&self) -> i8 {
+        self.value(&self.chunk.old_priority)
+    }
+
+    pub(crate) fn old_state(&self) -> u8 {
+        self.value(&self.chunk.old_state)
+    }
+
+    pub(crate) fn old_wait_reason(&self) -> u8 {
+        self.value(&self.chunk.old_wait_reason)
+    }
+
+    pub(crate) fn old_wait_mode(&self) -> u8 {
+        self.value(&self.chunk.old_wait_mode)
+    }
+}
+
+/// What made a thread ready.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WakeUp {
+    pub(crate) time_ns: i64,
+    /// Processor on which the readying code ran.
+    pub(crate) cpu: u16,
+    pub(crate) readying_tid: Option<u32>,
+    /// Flags of the event, e.g. [`IN_INTERRUPT`].
+    pub(crate) flags: u8,
+    /// Number of context switches logged before it, if known.
+    after_switches: Option<u32>,
 }
 
 /// Table rows by thread: one list per table chunk, grouped by thread.
@@ -184,6 +237,17 @@ impl<'l> ThreadRows<'l> {
         }
     }
 
+    /// Like [`Self::count_before`], if at least `min` rows are before the time: faster if few more are.
+    fn count_before_from(self, min: usize, time_ns: i64, times: impl Fn(usize) -> &'l [i64]) -> usize {
+        for index in min..min.saturating_add(MAX_STEPS) {
+            let time = self.get(index).and_then(|(chunk, row)| times(chunk).get(row));
+            if time.is_none_or(|&time| time >= time_ns) {
+                return index;
+            }
+        }
+        self.count_before(time_ns, times)
+    }
+
     fn positions_from(self, index: usize) -> impl Iterator<Item = RowPosition> + 'l {
         (index..).map_while(move |index| self.get(index))
     }
@@ -204,16 +268,16 @@ fn chunk_starts(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
 }
 
 /// True if a wake-up is known to have been logged before a switch.
-pub(crate) fn was_logged_before(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
-    ready.time_ns < switch.row.time_ns
-        || ready.time_ns == switch.row.time_ns
+pub(crate) fn was_logged_before(ready: &WakeUp, switch: &ThreadSwitch<'_>) -> bool {
+    ready.time_ns < switch.time_ns
+        || ready.time_ns == switch.time_ns
             && ready.after_switches.is_some_and(|switches_before| switches_before <= switch.number)
 }
 
 /// True if a wake-up is known to have been logged after a switch.
-fn was_logged_after(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
-    ready.time_ns > switch.row.time_ns
-        || ready.time_ns == switch.row.time_ns
+fn was_logged_after(ready: &WakeUp, switch: &ThreadSwitch<'_>) -> bool {
+    ready.time_ns > switch.time_ns
+        || ready.time_ns == switch.time_ns
             && ready.after_switches.is_some_and(|switches_before| switches_before > switch.number)
 }
 
@@ -341,17 +405,25 @@ impl<'t> Timelines<'t> {
         self.readies.get(self.slot(tid))
     }
 
-    fn ready(&self, (chunk, row): RowPosition) -> Option<ReadyThread> {
-        self.trace.ready_threads.chunks().get(chunk)?.get(row)
+    fn ready(&self, (chunk, row): RowPosition) -> Option<WakeUp> {
+        let chunk = self.trace.ready_threads.chunks().get(chunk)?;
+        Some(WakeUp {
+            time_ns: *chunk.time_ns.get(row)?,
+            cpu: *chunk.cpu.get(row)?,
+            readying_tid: chunk.readying_tid.get(row),
+            flags: *chunk.flags.get(row)?,
+            after_switches: chunk.after_switches.get(row),
+        })
     }
 
     /// Returns the thread's switch with this index.
-    pub(crate) fn switch(&self, tid: u32, index: usize) -> Option<ThreadSwitch> {
-        let (chunk, chunk_row) = self.switch_rows(tid).get(index)?;
-        let row = self.trace.context_switches.chunks().get(chunk)?.get(chunk_row)?;
-        let number = self.chunk_starts.get(chunk)?.checked_add(u32::try_from(chunk_row).ok()?)?;
-        let direction = if row.new_tid == tid { SwitchDirection::In } else { SwitchDirection::Out };
-        Some(ThreadSwitch { index, number, direction, row })
+    pub(crate) fn switch(&self, tid: u32, index: usize) -> Option<ThreadSwitch<'t>> {
+        let (chunk_index, chunk_row) = self.switch_rows(tid).get(index)?;
+        let chunk = self.trace.context_switches.chunks().get(chunk_index)?;
+        let number = self.chunk_starts.get(chunk_index)?.checked_add(u32::try_from(chunk_row).ok()?)?;
+        let time_ns = *chunk.time_ns.get(chunk_row)?;
+        let direction = if *chunk.new_tid.get(chunk_row)? == tid { SwitchDirection::In } else { SwitchDirection::Out };
+        Some(ThreadSwitch { index, number, direction, time_ns, chunk, chunk_row })
     }
 
     /// Returns the number of switches of the thread before `time_ns`.
@@ -362,16 +434,21 @@ impl<'t> Timelines<'t> {
 
     /// Returns the number of wake-ups of the thread before `time_ns`.
     fn readies_before(&self, tid: u32, time_ns: i64) -> usize {
-        let chunks = self.trace.ready_threads.chunks();
-        self.ready_rows(tid).count_before(time_ns, |chunk| chunks.get(chunk).map_or(&[], |chunk| &*chunk.time_ns))
+        self.ready_rows(tid).count_before(time_ns, self.ready_times())
     }
 
-    pub(crate) fn last_switch_before(&self, tid: u32, time_ns: i64) -> Option<ThreadSwitch> {
+    /// Returns a function that returns the times of a chunk of wake-ups, ns.
+    fn ready_times(&self) -> impl Fn(usize) -> &'t [i64] {
+        let chunks = self.trace.ready_threads.chunks();
+        |chunk| chunks.get(chunk).map_or(&[], |chunk| &*chunk.time_ns)
+    }
+
+    pub(crate) fn last_switch_before(&self, tid: u32, time_ns: i64) -> Option<ThreadSwitch<'t>> {
         self.switch(tid, self.switches_before(tid, time_ns).checked_sub(1)?)
     }
 
     /// Returns the first wake-up of the thread at or after `from_ns`.
-    pub(crate) fn first_ready(&self, tid: u32, from_ns: i64) -> Option<ReadyThread> {
+    pub(crate) fn first_ready(&self, tid: u32, from_ns: i64) -> Option<WakeUp> {
         self.ready(self.ready_rows(tid).get(self.readies_before(tid, from_ns))?)
     }
 
@@ -383,32 +460,55 @@ impl<'t> Timelines<'t> {
     pub(crate) fn ready_of_wait(
         &self,
         tid: u32,
-        out: &ThreadSwitch,
-        next: Option<&ThreadSwitch>,
-    ) -> Option<ReadyThread> {
-        let first = self.readies_before(tid, out.row.time_ns);
+        out: &ThreadSwitch<'_>,
+        next: Option<&ThreadSwitch<'_>>,
+    ) -> Option<WakeUp> {
+        self.ready_from(tid, out, next, self.readies_before(tid, out.time_ns))
+    }
+
+    /// Like [`Self::ready_of_wait`], for the waits of a thread in order: `before` is the number of wake-ups before an
+    /// earlier wait, and is raised to those before this one.
+    pub(crate) fn ready_of_next_wait(
+        &self,
+        tid: u32,
+        out: &ThreadSwitch<'_>,
+        next: &ThreadSwitch<'_>,
+        before: &mut usize,
+    ) -> Option<WakeUp> {
+        *before = self.ready_rows(tid).count_before_from(*before, out.time_ns, self.ready_times());
+        self.ready_from(tid, out, Some(next), *before)
+    }
+
+    /// Returns the wake-up that ended a wait, from the thread's wake-up with index `first` on.
+    fn ready_from(
+        &self,
+        tid: u32,
+        out: &ThreadSwitch<'_>,
+        next: Option<&ThreadSwitch<'_>>,
+        first: usize,
+    ) -> Option<WakeUp> {
         let mut from_other_processor = None;
         for position in self.ready_rows(tid).positions_from(first).take(MAX_CONCURRENT) {
             let ready = self.ready(position)?;
-            if next.is_some_and(|next| ready.time_ns > next.row.time_ns) {
+            if next.is_some_and(|next| ready.time_ns > next.time_ns) {
                 break;
             }
             if was_logged_before(&ready, out) {
                 let ran_before = || {
                     let previous = out.index.checked_sub(1).and_then(|index| self.switch(tid, index));
-                    previous.is_none_or(|previous| previous.row.time_ns < out.row.time_ns)
+                    previous.is_none_or(|previous| previous.time_ns < out.time_ns)
                 };
-                if ready.cpu != out.row.cpu && ran_before() {
+                if ready.cpu != out.cpu() && ran_before() {
                     from_other_processor = Some(ready);
                 }
                 continue;
             }
             let Some(next) = next.filter(|next| was_logged_after(&ready, next)) else {
                 // On another processor at the time the wait started, it may have ended an earlier one.
-                if ready.time_ns == out.row.time_ns
-                    && ready.cpu != out.row.cpu
-                    && next.is_some_and(|next| next.row.time_ns > out.row.time_ns)
-                    && self.readies_at(tid, out.row.time_ns) <= self.wakes_at(tid, out)
+                if ready.time_ns == out.time_ns
+                    && ready.cpu != out.cpu()
+                    && next.is_some_and(|next| next.time_ns > out.time_ns)
+                    && self.readies_at(tid, out.time_ns) <= self.wakes_at(tid, out)
                 {
                     continue;
                 }
@@ -418,11 +518,11 @@ impl<'t> Timelines<'t> {
                 let following = self.switch(tid, next.index + 1);
                 following.is_none_or(|following| {
                     let is_wait = following.direction == SwitchDirection::Out
-                        && reason::state_after_switch_out(following.row.old_state) == ThreadState::Waiting;
-                    following.row.time_ns > next.row.time_ns || !is_wait
+                        && reason::state_after_switch_out(following.old_state()) == ThreadState::Waiting;
+                    following.time_ns > next.time_ns || !is_wait
                 })
             };
-            if from_other_processor.is_none() && ready.cpu != next.row.cpu && runs_on() {
+            if from_other_processor.is_none() && ready.cpu != next.cpu() && runs_on() {
                 from_other_processor = Some(ready);
             }
         }
@@ -430,11 +530,11 @@ impl<'t> Timelines<'t> {
     }
 
     /// True if the thread was readied just before switch `out` was recorded, while still running.
-    pub(crate) fn was_woken_while_leaving(&self, tid: u32, out: &ThreadSwitch) -> bool {
+    pub(crate) fn was_woken_while_leaving(&self, tid: u32, out: &ThreadSwitch<'_>) -> bool {
         let previous = out.index.checked_sub(1).and_then(|index| self.switch(tid, index));
-        let from_ns = out.row.time_ns.saturating_sub(MAX_EARLY_WAKE_NS);
-        let from_ns = previous.map_or(from_ns, |previous| previous.row.time_ns.max(from_ns));
-        let ready = self.first_ready(tid, from_ns).filter(|ready| ready.time_ns < out.row.time_ns);
+        let from_ns = out.time_ns.saturating_sub(MAX_EARLY_WAKE_NS);
+        let from_ns = previous.map_or(from_ns, |previous| previous.time_ns.max(from_ns));
+        let ready = self.first_ready(tid, from_ns).filter(|ready| ready.time_ns < out.time_ns);
         ready.is_some_and(|ready| previous.is_none_or(|previous| !was_logged_before(&ready, &previous)))
     }
 
@@ -452,27 +552,53 @@ impl<'t> Timelines<'t> {
     }
 
     /// Returns the number of switches at the time of `out`, up to `out`, that need a wake-up at that time.
-    fn wakes_at(&self, tid: u32, out: &ThreadSwitch) -> usize {
-        let time_ns = out.row.time_ns;
+    fn wakes_at(&self, tid: u32, out: &ThreadSwitch<'_>) -> usize {
+        let time_ns = out.time_ns;
         let earlier = (0..out.index).rev().take(MAX_CONCURRENT).filter_map(|index| self.switch(tid, index));
         let simultaneous = earlier
-            .take_while(|switch| switch.row.time_ns == time_ns)
+            .take_while(|switch| switch.time_ns == time_ns)
             .filter(|switch| switch.direction == SwitchDirection::In);
-        let needs_ready = |switch: &ThreadSwitch| {
+        let needs_ready = |switch: &ThreadSwitch<'_>| {
             let switch_out = switch.index.checked_sub(1).and_then(|index| self.switch(tid, index));
             match switch_out {
                 None => true,
-                Some(switch_out) if reason::state_after_switch_out(switch_out.row.old_state) == ThreadState::Ready => {
+                Some(switch_out) if reason::state_after_switch_out(switch_out.old_state()) == ThreadState::Ready => {
                     false
                 }
-                Some(switch_out) if switch_out.row.time_ns == time_ns => true,
+                Some(switch_out) if switch_out.time_ns == time_ns => true,
                 // It may have been readied earlier and waited for a processor.
                 Some(switch_out) => self
-                    .first_ready(tid, switch_out.row.time_ns.saturating_add(1))
+                    .first_ready(tid, switch_out.time_ns.saturating_add(1))
                     .is_none_or(|ready| ready.time_ns >= time_ns),
             }
         };
         simultaneous.filter(needs_ready).count()
+    }
+
+    /// True if the processor of `switch` became idle after `from_ns` and before the switch. Also true if that is not
+    /// known, because too many switches were recorded in between.
+    pub(crate) fn became_idle_between(&self, from_ns: i64, switch: &ThreadSwitch<'_>) -> bool {
+        let cpu = switch.cpu();
+        let end_index = self.chunk_starts.partition_point(|&start| start <= switch.number);
+        let chunks = self.trace.context_switches.chunks().get(..end_index).unwrap_or_default();
+        let mut end_row = Some(switch.chunk_row);
+        let mut rows_left = MAX_IDLE_ROWS;
+        for chunk in chunks.iter().rev() {
+            let rows = ..end_row.take().unwrap_or(chunk.len());
+            let (times, processors) = (chunk.time_ns.get(rows), chunk.cpu.get(rows));
+            let columns = times.unwrap_or_default().iter().zip(processors.unwrap_or_default());
+            let columns = columns.zip(chunk.new_tid.get(rows).unwrap_or_default());
+            for ((&time_ns, &row_cpu), &new_tid) in columns.rev() {
+                if time_ns <= from_ns {
+                    return false;
+                }
+                if rows_left == 0 || (row_cpu == cpu && new_tid == 0 && time_ns < switch.time_ns) {
+                    return true;
+                }
+                rows_left -= 1;
+            }
+        }
+        false
     }
 
     /// Returns the last `max` switches of all processors up to `time_ns`, last first.

@@ -11,13 +11,13 @@
 //! At every moment the step is what the end thread did or, while it waited, what the thread it waited for did. A thread
 //! that waits for a work item is not returned to: what it did before is unrelated.
 
-use onoff_trace::{ReadyThread, StringId};
+use onoff_trace::StringId;
 
 use super::cause::{Cause, Causes, UnknownCause};
 use super::identities::Identities;
 use super::reason::{self, ThreadState};
 use super::service_waits::{Blocker, Blockers};
-use super::timelines::{SwitchDirection, ThreadSwitch, Timelines};
+use super::timelines::{SwitchDirection, ThreadSwitch, Timelines, WakeUp};
 use onoff_evidence::Certainty;
 use onoff_usage::asleep::SleepIntervals;
 
@@ -243,28 +243,28 @@ impl<'a, 't> Walk<'a, 't> {
         let last_switch = self.timelines.last_switch_before(self.tid, self.time_ns);
         let thread_start_ns = self.identities.start_of(self.tid, self.time_ns).filter(|&start| start <= self.time_ns);
         if let (Some(last_switch), Some(thread_start_ns)) = (&last_switch, thread_start_ns)
-            && last_switch.row.time_ns < thread_start_ns
+            && last_switch.time_ns < thread_start_ns
         {
             self.handle_new_thread(thread_start_ns);
             return;
         }
         match last_switch {
             Some(last_switch) if last_switch.direction == SwitchDirection::In => {
-                self.push(last_switch.row.time_ns, Work::Running, Certainty::Measured, &last_switch);
+                self.push(last_switch.time_ns, Work::Running, Certainty::Measured, &last_switch);
             }
-            Some(last_switch) => match reason::state_after_switch_out(last_switch.row.old_state) {
+            Some(last_switch) => match reason::state_after_switch_out(last_switch.old_state()) {
                 ThreadState::Ready => {
-                    self.push(last_switch.row.time_ns, Work::Ready, Certainty::Measured, &last_switch);
+                    self.push(last_switch.time_ns, Work::Ready, Certainty::Measured, &last_switch);
                 }
                 ThreadState::Ended if self.is_gone(&last_switch) => {
                     self.push(
-                        last_switch.row.time_ns,
+                        last_switch.time_ns,
                         Work::Unknown(UnknownCause::Exited),
                         Certainty::Missing,
                         &last_switch,
                     );
                 }
-                ThreadState::Ended => self.handle_new_thread(last_switch.row.time_ns),
+                ThreadState::Ended => self.handle_new_thread(last_switch.time_ns),
                 ThreadState::Waiting => self.handle_wait(&last_switch),
             },
             None => self.handle_no_earlier_switch(thread_start_ns),
@@ -272,28 +272,28 @@ impl<'a, 't> Walk<'a, 't> {
     }
 
     /// True if the thread that exited with switch `out` has not been replaced by another one with the same id.
-    fn is_gone(&self, out: &ThreadSwitch) -> bool {
-        let next = self.timelines.first_ready(self.tid, out.row.time_ns);
+    fn is_gone(&self, out: &ThreadSwitch<'_>) -> bool {
+        let next = self.timelines.first_ready(self.tid, out.time_ns);
         self.timelines.switch(self.tid, out.index + 1).is_none() && next.is_none_or(|next| next.time_ns > self.time_ns)
     }
 
     /// Handles a thread that has been waiting since switch `out`.
-    fn handle_wait(&mut self, out: &ThreadSwitch) {
+    fn handle_wait(&mut self, out: &ThreadSwitch<'_>) {
         let next = self.timelines.switch(self.tid, out.index + 1);
-        let next_ns = next.map_or(i64::MAX, |next| next.row.time_ns);
-        self.resumed_ns = next.map_or(NO_STACK, |next| next.row.time_ns);
+        let next_ns = next.map_or(i64::MAX, |next| next.time_ns);
+        self.resumed_ns = next.map_or(NO_STACK, |next| next.time_ns);
         let ready = self.timelines.ready_of_wait(self.tid, out, next.as_ref());
         if let Some(ready) = ready
             && ready.time_ns < self.time_ns
         {
             self.push_ready(&ready);
             // Readied at the time of the switch-out: it did not wait.
-            if self.time_ns <= self.floor().max(out.row.time_ns) {
+            if self.time_ns <= self.floor().max(out.time_ns) {
                 return;
             }
         }
         if ready.is_none() && self.timelines.was_woken_while_leaving(self.tid, out) {
-            self.push(out.row.time_ns, Work::Ready, Certainty::Inferred, out);
+            self.push(out.time_ns, Work::Ready, Certainty::Inferred, out);
             return;
         }
         if ready.is_none() && next.is_none() {
@@ -302,14 +302,14 @@ impl<'a, 't> Walk<'a, 't> {
             return;
         }
         let end_ns = next_ns.min(self.timelines.trace().duration_ns);
-        let (cause, certainty) = self.causes.wait_cause(&out.row, ready.as_ref(), end_ns);
+        let (cause, certainty) = self.causes.wait_cause(out, ready.as_ref(), end_ns);
         match cause {
             Cause::Thread(readying_tid) => {
                 let is_worker = self.identities.is_worker(self.tid, self.time_ns);
-                if is_worker || reason::is_work_item_wait(out.row.old_wait_reason) {
+                if is_worker || reason::is_work_item_wait(out.old_wait_reason()) {
                     self.switch_to(readying_tid);
                 } else {
-                    self.wait_for(readying_tid, out.row.time_ns);
+                    self.wait_for(readying_tid, out.time_ns);
                 }
             }
             Cause::Disk(row) => self.handle_disk_wait(row, certainty, out),
@@ -318,18 +318,18 @@ impl<'a, 't> Walk<'a, 't> {
                 self.push_or_follow_blocker(Work::Timer(driver), certainty, out);
             }
             Cause::Timer(driver) => {
-                self.push(out.row.time_ns, Work::Timer(driver), certainty, out);
+                self.push(out.time_ns, Work::Timer(driver), certainty, out);
             }
             Cause::Device(driver) => {
-                self.push(out.row.time_ns, Work::Device(driver), certainty, out);
+                self.push(out.time_ns, Work::Device(driver), certainty, out);
             }
             Cause::Unknown(cause) => self.push_or_follow_blocker(Work::Unknown(cause), certainty, out),
         }
     }
 
     /// Handles a wait since switch `out` that no thread explains: follows the service that was waited for, if any.
-    fn push_or_follow_blocker(&mut self, work: Work, certainty: Certainty, out: &ThreadSwitch) {
-        let from_ns = out.row.time_ns.max(self.floor());
+    fn push_or_follow_blocker(&mut self, work: Work, certainty: Certainty, out: &ThreadSwitch<'_>) {
+        let from_ns = out.time_ns.max(self.floor());
         let found_blocker = self.blockers.and_then(|blockers| {
             let pid = self.identities.pid_of(self.tid, self.time_ns)?;
             let trace = self.timelines.trace();
@@ -343,7 +343,7 @@ impl<'a, 't> Walk<'a, 't> {
                 self.push(ready_ns, work, certainty, out);
             }
             Some((index, blocker)) => self.follow_blocker(index, &blocker, from_ns.max(blocker.start_ns)),
-            None => self.push(out.row.time_ns, work, certainty, out),
+            None => self.push(out.time_ns, work, certainty, out),
         }
     }
 
@@ -367,20 +367,20 @@ impl<'a, 't> Walk<'a, 't> {
     }
 
     /// Handles a wait for a disk request. The time before the request was issued belongs to the issuing thread.
-    fn handle_disk_wait(&mut self, row: u32, certainty: Certainty, out: &ThreadSwitch) {
+    fn handle_disk_wait(&mut self, row: u32, certainty: Certainty, out: &ThreadSwitch<'_>) {
         let request = self.timelines.trace().disk_ios.get(row as usize);
         let issue_ns = request.and_then(|request| request.issue_ns);
         let issuer = request.and_then(|request| request.tid);
         match (issue_ns, issuer) {
             (Some(issue_ns), Some(issuer))
-                if issuer != self.tid && issue_ns > out.row.time_ns && issue_ns < self.time_ns =>
+                if issuer != self.tid && issue_ns > out.time_ns && issue_ns < self.time_ns =>
             {
                 self.push(issue_ns, Work::Disk(row), certainty, out);
                 if self.time_ns > self.floor() {
-                    self.wait_for(issuer, out.row.time_ns);
+                    self.wait_for(issuer, out.time_ns);
                 }
             }
-            _ => self.push(out.row.time_ns, Work::Disk(row), certainty, out),
+            _ => self.push(out.time_ns, Work::Disk(row), certainty, out),
         }
     }
 
@@ -396,14 +396,14 @@ impl<'a, 't> Walk<'a, 't> {
             // It was already running when the recording started.
             self.push(i64::MIN, Work::Running, Certainty::Measured, &first);
         } else {
-            self.handle_initial_wait(first.row.time_ns, UnknownCause::BeforeRecording);
+            self.handle_initial_wait(first.time_ns, UnknownCause::BeforeRecording);
         }
     }
 
     /// Handles a new thread: continues with the thread that first readied it, otherwise with its creator.
     fn handle_new_thread(&mut self, from_ns: i64) {
         let index = self.timelines.switches_before(self.tid, from_ns);
-        let first_ns = self.timelines.switch(self.tid, index).map_or(i64::MAX, |first| first.row.time_ns);
+        let first_ns = self.timelines.switch(self.tid, index).map_or(i64::MAX, |first| first.time_ns);
         let ready = self.timelines.first_ready(self.tid, from_ns).filter(|ready| ready.time_ns <= first_ns);
         let readying_tid = ready.and_then(|ready| ready.readying_tid);
         match (ready, readying_tid) {
@@ -468,7 +468,7 @@ impl<'a, 't> Walk<'a, 't> {
             && self.timelines.first_switch_ns() < self.identities.user_space_ns()
     }
 
-    fn push_ready(&mut self, ready: &ReadyThread) {
+    fn push_ready(&mut self, ready: &WakeUp) {
         if ready.time_ns < self.time_ns {
             self.record(ready.time_ns, Work::Ready, Certainty::Measured, NO_REASON);
         }
@@ -514,17 +514,17 @@ impl<'a, 't> Walk<'a, 't> {
     }
 
     /// Pushes a step that began with `switch`.
-    fn push(&mut self, start_ns: i64, work: Work, certainty: Certainty, switch: &ThreadSwitch) {
+    fn push(&mut self, start_ns: i64, work: Work, certainty: Certainty, switch: &ThreadSwitch<'_>) {
         let reason = match work {
             Work::Running => NO_REASON,
-            _ => switch.row.old_wait_reason,
+            _ => switch.old_wait_reason(),
         };
         self.record_on(
             start_ns,
             work,
             certainty,
             reason,
-            if work == Work::Running { switch.row.cpu } else { NO_PROCESSOR },
+            if work == Work::Running { switch.cpu() } else { NO_PROCESSOR },
         );
     }
 

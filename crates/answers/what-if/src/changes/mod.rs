@@ -110,6 +110,11 @@ impl<'m, 'w, 't> Changes<'m, 'w, 't> {
         self.removed_ns
     }
 
+    /// Builds the index of subjects, which most changes need.
+    pub(crate) fn prepare(&mut self) {
+        self.index();
+    }
+
     fn index(&mut self) -> Arc<WorkIndex> {
         let index = self.index.get_or_insert_with(|| Arc::new(WorkIndex::new(self.model, &mut self.work)));
         Arc::clone(index)
