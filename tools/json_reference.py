@@ -112,7 +112,7 @@ such as `"0xffff8000deadbeef"`, because many JSON parsers lose the low bits of l
 | `time_ns` | integer | Time, ns. |
 | `unix_ns` | integer or null | Real time, ns since 1970-01-01 UTC. |
 | `name` | text | Event name, as in `onoff info` and `--event`. |
-| `kind` | text | `kernel`, `classic`, `manifest`, `tracelogging`, `message` (software tracing, raw), `ftrace` (Linux), `log_line` (the kernel's log or a journal) or `unknown`. |
+| `kind` | text | `kernel`, `classic`, `manifest`, `tracelogging`, `message` (software tracing, WPP), `ftrace` (Linux), `log_line` (the kernel's log or a journal) or `unknown`. |
 | `provider` | text | Provider name, or its GUID if the name is unknown. |
 | `guid` | text | GUID of the provider or class; empty if there is none. |
 | `task` | text | Task name; empty if unknown. |

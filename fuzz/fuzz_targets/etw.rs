@@ -1,4 +1,4 @@
-//! ETW records, manifests and provider binaries from arbitrary bytes: schemas are learned and records decoded without a
+//! ETW records, manifests, trace message formats and provider binaries from arbitrary bytes: schemas are learned and records decoded without a
 //! panic, and the decoded sizes match the payload.
 #![no_main]
 
@@ -28,6 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = schemas.add_provider_binary(bytes);
     } else if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = schemas.add_manifest(text);
+        let _ = schemas.add_message_formats(text);
     }
     // If the bytes are not a file, treat them as consecutive records of a buffer. Observe all records before decoding
     // any.

@@ -39,8 +39,8 @@ class BootPathOptions(BootOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -65,8 +65,8 @@ class ShutdownPathOptions(ShutdownOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -95,8 +95,8 @@ class SuspendPathOptions(SuspendOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -133,8 +133,8 @@ class DiagnosePathOptions(DiagnoseOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -183,8 +183,8 @@ class WhyPathOptions(WhyOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -223,8 +223,8 @@ class WhatIfPathOptions(WhatIfOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -400,8 +400,8 @@ class CompareOptions(TypedDict, total=False):
 class ComparePathOptions(CompareOptions, total=False):
     """Options of ``onoff compare``, and options of reading."""
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -433,8 +433,8 @@ class GateOptions(TypedDict, total=False):
 class GatePathOptions(GateOptions, total=False):
     """Options of ``onoff gate``, and options of reading."""
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -465,8 +465,8 @@ class ProcessesPathOptions(ProcessesOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -512,8 +512,8 @@ class CpuPathOptions(CpuOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -544,8 +544,8 @@ class InterruptsPathOptions(InterruptsOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -590,8 +590,8 @@ class DiskPathOptions(DiskOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -627,8 +627,8 @@ class FilesPathOptions(FilesOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -672,8 +672,8 @@ class HardfaultsPathOptions(HardfaultsOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -704,8 +704,8 @@ class ServicesPathOptions(ServicesOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -734,8 +734,8 @@ class DevicesPathOptions(DevicesOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """
 
 
@@ -766,6 +766,6 @@ class PolicyPathOptions(PolicyOptions, total=False):
     Default: the boot the other files belong to, otherwise the last completed boot
     """
     manifest: Optional[Union[Path, Iterable[Path]]]
-    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder
-    of these
+    """Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace
+    message format file (.tmf) for software tracing (WPP), or a folder of these
     """

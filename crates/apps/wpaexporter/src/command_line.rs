@@ -20,7 +20,7 @@ onoff does not know are named on stderr; the others are written.
   -symbols               resolve function names from the PDB files in _NT_SYMBOL_PATH
   -tle                   process a recording with lost events
   -tti                   process a recording whose clock ran backwards
-  -manifest PATH         event schemas: a manifest, a DLL, or a folder of them (not in wpaexporter)
+  -manifest PATH         event schemas: a manifest, DLL, .tmf or folder of them (not in wpaexporter)
 
 Options may start with '/' and are case-insensitive. Exit code: 0 if every graph was written without
 omissions, 1 if a file cannot be read or written, 2 if a graph or a column is missing.

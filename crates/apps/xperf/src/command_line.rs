@@ -36,7 +36,7 @@ pub struct ActionRun {
     pub quiet: bool,
     /// `-symbols`: resolve function names.
     pub symbols: bool,
-    /// Instrumentation manifests, provider DLLs, or folders with such files.
+    /// Instrumentation manifests, provider DLLs, trace message format files, or folders with such files.
     pub manifests: Vec<PathBuf>,
     /// Phases named in `-range`; [`Self::with_phases`] resolves them.
     pub phases: Vec<String>,

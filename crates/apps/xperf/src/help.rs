@@ -20,8 +20,8 @@ Usage: onoff xperf -i FILE [-i FILE…] [-o FILE] [OPTIONS]
                  recording [default: dumper]
   -ao FILE       the output file of the preceding action
   -ae FILE       the file for errors of the preceding action [default: stderr]
-  -manifest PATH event descriptions: a manifest (.man), a provider DLL, or a
-                 folder with such files
+  -manifest PATH event descriptions: a manifest (.man), a provider DLL, a trace
+                 message format file (.tmf), or a folder with such files
   -tle           tolerate lost events
   -tti           tolerate time inversions (a clock that ran backwards)
   -target KIND   human or machine; with machine, the dump has one row per stack

@@ -124,7 +124,7 @@ fn samples_part() -> Option<String> {
         recordings
     };
     let mut text = SAMPLES_HEADING.to_owned();
-    text += "\nEvents of the public recordings that onoff is tested with. *Messages* are software tracing (WPP), whose text is in a file of the program that logged them.\n\n";
+    text += "\nEvents of the public recordings that onoff is tested with. *Messages* are software tracing (WPP), whose text is in a `.tmf` file of the program that logged them.\n\n";
     text += "| recording | events | with fields | messages | provider's name only | neither |\n| --- | ---: | ---: | ---: | ---: | ---: |\n";
     let mut total = Coverage::default();
     let mut line = |name: &str, coverage: &Coverage| {

@@ -13,11 +13,11 @@ pub enum SchemaSource {
     Catalog,
     /// The recording itself.
     Embedded,
-    /// A manifest or provider binary supplied by the user.
+    /// A manifest, provider binary or trace message format file supplied by the user.
     User,
     /// The event itself.
     TraceLogging,
-    /// WPP software tracing: the format is in the program's symbols and not in the recording.
+    /// Software tracing (WPP) without a format: it is in the program's symbols and not in the recording.
     Wpp,
     /// No schema was found.
     Unknown,

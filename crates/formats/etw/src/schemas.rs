@@ -10,17 +10,23 @@ use crate::description::{Decoded, Description, ProviderIndex, SchemaLosses, Sche
 use crate::event_source::{self, ChunkResult, Chunks, MANIFEST_EVENT, MANIFEST_OPCODE};
 use crate::fields::Fields;
 use crate::fixed::FixedLayout;
+use crate::kernel::KernelDebugId;
 use crate::manifest::{self, ManifestError};
+use crate::message_format::{self, MessageFormat, MessageFormatError, MessageFormats};
 use crate::payload::{self, Status};
 use crate::provider_binary::{self, ProviderBinaryError};
 use crate::schema::{Count, EventSchema, Layout, ProviderSchema, ValueMap};
 use crate::standard;
+use crate::text::Ansi;
 use crate::trace_event_info::{self, EVENT_METADATA_CLASS, TraceEventInfo};
 use crate::trace_logging::{EventMetadata, ProviderTraits};
-use crate::value::Value;
+use crate::value::{Message, Value};
 
 /// Maximum number of schemas learned from one set of recordings. Windows itself has about 50,000.
 const MAX_LEARNED: usize = 1 << 18;
+
+/// Maximum number of PDB names learned from one set of recordings.
+const MAX_MESSAGE_PDBS: usize = 64;
 
 /// Schemas of events: shipped with the program, learned from a recording, or added by the user.
 ///
@@ -35,7 +41,10 @@ pub struct Schemas {
     providers: HashMap<Guid, ProviderEntry>,
     order: Vec<Guid>,
     classic: HashMap<(Guid, u8, u16), EventSchema>,
+    /// Names of classes and of message files.
     classic_names: HashMap<Guid, Arc<str>>,
+    messages: MessageFormats,
+    message_pdbs: Vec<String>,
     chunks: Chunks,
     learned: usize,
     losses: SchemaLosses,
@@ -93,7 +102,8 @@ enum Match<'r> {
     Kernel(&'r KernelEvent),
     Event(&'r EventSchema, SchemaSource, bool),
     TraceLogging(EventMetadata<'r>),
-    Wpp,
+    Message(&'r MessageFormat),
+    UnknownMessage,
     None,
 }
 
@@ -120,6 +130,26 @@ impl Schemas {
         Ok(self.add_user(provider_binary::read(pe)?))
     }
 
+    /// Adds the formats in a trace message format file (`.tmf`). Returns the number of messages.
+    ///
+    /// # Errors
+    /// The file is malformed. Nothing is added.
+    pub fn add_message_formats(&mut self, text: &str) -> Result<usize, MessageFormatError> {
+        let formats = message_format::parse(text)?;
+        let count = formats.len();
+        for ((guid, number), format) in formats {
+            self.classic_names.entry(guid).or_insert_with(|| Arc::clone(&format.provider));
+            self.messages.entry((guid, number)).or_insert(format);
+        }
+        Ok(count)
+    }
+
+    /// True if `text` looks like a trace message format file.
+    #[must_use]
+    pub fn is_message_format(text: &str) -> bool {
+        message_format::is_message_format(text)
+    }
+
     fn add_user(&mut self, providers: Vec<ProviderSchema>) -> usize {
         let count = providers.len();
         for schema in providers {
@@ -132,15 +162,24 @@ impl Schemas {
         count
     }
 
-    /// Learns from a record: schemas and maps added by merging, manifests sent by event sources, names of providers.
-    /// Cheap for all other records.
+    /// Learns from a record: schemas and maps added by merging, manifests sent by event sources, names of providers and of
+    /// PDBs with message formats. Cheap for all other records.
     pub fn observe(&mut self, record: &Record<'_>) {
         match record.kind() {
             HeaderKind::Event => self.observe_event(record),
             HeaderKind::Full if record.class_guid() == Some(EVENT_METADATA_CLASS) => {
                 self.observe_metadata(record);
             }
+            _ if record.hook() == Some(KernelDebugId::HOOK) => self.observe_message_pdb(record),
             _ => {}
+        }
+    }
+
+    fn observe_message_pdb(&mut self, record: &Record<'_>) {
+        let Some(id) = KernelDebugId::parse(record) else { return };
+        let name = format!("{} {:X}{:X}", id.pdb_name.to_str(), id.guid.simple(), id.age);
+        if self.message_pdbs.len() < MAX_MESSAGE_PDBS && !self.message_pdbs.contains(&name) {
+            self.message_pdbs.push(name);
         }
     }
 
@@ -269,6 +308,13 @@ impl Schemas {
         })
     }
 
+    /// Returns the PDB files with the formats of software tracing (WPP) messages that the recording names: each with its
+    /// file name and its id on symbol servers.
+    #[must_use]
+    pub fn message_pdbs(&self) -> &[String] {
+        &self.message_pdbs
+    }
+
     /// Counts of schemas that could not be learned.
     #[must_use]
     pub fn losses(&self) -> SchemaLosses {
@@ -382,14 +428,23 @@ impl Schemas {
                 description.source = SchemaSource::TraceLogging;
                 description.exact_version = true;
             }
-            Match::Wpp => description.source = SchemaSource::Wpp,
+            Match::Message(format) => {
+                description.task = &format.name;
+                description.event = &format.name;
+                description.message = &format.text;
+                description.level = format.level();
+                description.source = SchemaSource::User;
+                description.exact_version = true;
+            }
+            Match::UnknownMessage => description.source = SchemaSource::Wpp,
             Match::None => description.opcode = standard_opcode,
         }
         description
     }
 
     /// Decodes the payload of a record into `fields`, which is cleared first. Without a schema, the only field is
-    /// `Payload`, with the raw bytes. WPP messages have the fields `MessageNumber` and `Arguments`.
+    /// `Payload`, with the raw bytes. Software tracing (WPP) messages have the fields `MessageNumber` and `Arguments`, and
+    /// with a format also their text and its origin, named as by Windows (`FormattedString`, `FunctionName`, …).
     pub fn decode<'r>(&'r self, record: &Record<'r>, fields: &mut Fields<'r>) -> Decoded {
         fields.clear();
         let payload = record.payload();
@@ -409,9 +464,12 @@ impl Schemas {
             Match::TraceLogging(metadata) => {
                 (SchemaSource::TraceLogging, true, metadata.decode(payload, pointer_size, fields))
             }
-            Match::Wpp => {
-                let number = record.message_number().unwrap_or_default();
-                fields.push("MessageNumber", Value::UInt(number.into()));
+            Match::Message(format) => {
+                fields.push("MessageNumber", Value::UInt(record.message_number().unwrap_or_default().into()));
+                (SchemaSource::User, true, push_message(format, payload, pointer_size, fields))
+            }
+            Match::UnknownMessage => {
+                fields.push("MessageNumber", Value::UInt(record.message_number().unwrap_or_default().into()));
                 (SchemaSource::Wpp, false, push_raw(payload, "Arguments", fields))
             }
             Match::None => (SchemaSource::Unknown, false, push_raw(payload, "Payload", fields)),
@@ -445,7 +503,10 @@ impl Schemas {
             }
             HeaderKind::Full | HeaderKind::Instance => self.find_classic(record),
             HeaderKind::Event => self.find_event(record),
-            HeaderKind::Message => Match::Wpp,
+            HeaderKind::Message => record
+                .class_guid()
+                .and_then(|guid| self.messages.get(&(guid, record.message_number()?)))
+                .map_or(Match::UnknownMessage, |format| Match::Message(format)),
             HeaderKind::Other(_) => Match::None,
         }
     }
@@ -492,6 +553,26 @@ fn push_raw<'r>(payload: &'r [u8], name: &'r str, fields: &mut Fields<'r>) -> (S
         fields.push(name, Value::Binary(payload));
     }
     (Status::NoSchema, 0)
+}
+
+/// Adds the text of a message, its origin, and its arguments.
+fn push_message<'r>(
+    format: &'r MessageFormat,
+    payload: &'r [u8],
+    pointer_size: usize,
+    fields: &mut Fields<'r>,
+) -> (Status, usize) {
+    fields.push("FormattedString", Value::Message(Message { format, payload, pointer_size }));
+    let origin = [("FunctionName", &format.function), ("LevelName", &format.level_name), ("FlagsName", &format.flags)];
+    for (name, text) in origin {
+        if !text.is_empty() {
+            fields.push(name, Value::Ansi(Ansi::new(text.as_bytes())));
+        }
+    }
+    let Some(arguments) = fields.push("Arguments", Value::Struct) else { return (Status::Excessive, 0) };
+    let result = payload::decode(&format.layout, payload, pointer_size, fields);
+    fields.adopt(arguments);
+    result
 }
 
 fn empty_schema(guid: Guid) -> ProviderSchema {

@@ -45,10 +45,44 @@ pub enum Value<'r> {
     Status(u32),
     /// An integer with names for its values or bits.
     Mapped(u64, &'r ValueMap),
+    /// The text of a software tracing (WPP) message.
+    Message(Message<'r>),
     /// An array; its elements are the children of the field.
     Array,
     /// A struct; its members are the children of the field.
     Struct,
+}
+
+/// A message whose text consists of its arguments; `Display` writes the text.
+#[derive(Clone, Copy)]
+pub struct Message<'r> {
+    pub(crate) format: &'r dyn FormatMessage,
+    pub(crate) payload: &'r [u8],
+    pub(crate) pointer_size: usize,
+}
+
+/// Formats the text of messages of one kind.
+pub(crate) trait FormatMessage: Send + Sync {
+    fn write(&self, payload: &[u8], pointer_size: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+impl PartialEq for Message<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::addr_eq(self.format, other.format)
+            && (self.payload, self.pointer_size) == (other.payload, other.pointer_size)
+    }
+}
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.format.write(self.payload, self.pointer_size, f)
+    }
+}
+
+impl fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
 }
 
 impl<'r> Value<'r> {
@@ -93,12 +127,13 @@ impl<'r> Value<'r> {
         }
     }
 
-    /// Returns the text of a string of either encoding.
+    /// Returns the text of a string of either encoding, or of a message.
     #[must_use]
     pub fn as_text(&self) -> Option<String> {
         match self {
             Self::Utf16(text) => Some(text.to_string()),
             Self::Ansi(text) => Some(text.to_string()),
+            Self::Message(message) => Some(message.to_string()),
             _ => None,
         }
     }
@@ -193,6 +228,7 @@ impl fmt::Display for Value<'_> {
             Self::SocketAddress(bytes) => write_socket_address(f, bytes),
             Self::Status(code) => write!(f, "{code:#010x}"),
             Self::Mapped(value, map) => write_mapped(f, *value, map),
+            Self::Message(message) => write!(f, "{message}"),
             Self::Array => f.write_str("[]"),
             Self::Struct => f.write_str("{}"),
         }

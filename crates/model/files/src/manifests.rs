@@ -15,7 +15,8 @@ const MAX_BYTES: u64 = 256 << 20;
 const MAX_TOTAL_BYTES: usize = 1 << 30;
 
 /// Reads manifests. In folders and their subfolders, it uses all files that describe event providers: instrumentation
-/// manifests (`.man`), and Windows programs and libraries with an embedded manifest. It skips other files.
+/// manifests (`.man`), trace message format files (`.tmf`), and Windows programs and libraries with an embedded
+/// manifest. It skips other files.
 ///
 /// # Errors
 /// A file or folder cannot be read, or a folder has no manifests or too many.
@@ -69,11 +70,12 @@ fn read_folder(folder: &Path) -> Result<Vec<NamedBytes>, Error> {
 
 fn may_describe_events(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    ["man", "dll", "exe", "sys", "mui"].iter().any(|candidate| extension.eq_ignore_ascii_case(candidate))
+    ["man", "tmf", "dll", "exe", "sys", "mui"].iter().any(|candidate| extension.eq_ignore_ascii_case(candidate))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
 
     use super::*;
@@ -88,14 +90,17 @@ mod tests {
         let subfolder = folder.path().join("drivers/widget");
         fs::create_dir_all(&subfolder).unwrap();
         fs::write(subfolder.join("Widget.MAN"), MANIFEST).unwrap();
+        let formats = "11111111-2222-3333-4444-555555555555 widget\n#typev a_c1 10 \"%0x\"\n";
+        fs::write(subfolder.join("formats.tmf"), formats).unwrap();
+        fs::write(subfolder.join("empty.tmf"), "// PDB: widget.pdb\n").unwrap();
         fs::write(subfolder.join("widget.txt"), MANIFEST).unwrap();
         fs::write(subfolder.join("ls.man"), ".TH LS 1").unwrap();
         fs::write(subfolder.join("plain.dll"), onoff_testkit::program(None)).unwrap();
         fs::write(subfolder.join("torn.sys"), b"MZ").unwrap();
         let names =
-            |manifests: Vec<NamedBytes>| -> Vec<String> { manifests.into_iter().map(|file| file.name).collect() };
-        let widget = subfolder.join("Widget.MAN").display().to_string();
-        assert_eq!(names(read(&[folder.path().to_owned()]).unwrap()), [widget]);
+            |manifests: Vec<NamedBytes>| -> BTreeSet<String> { manifests.into_iter().map(|file| file.name).collect() };
+        let expected = ["Widget.MAN", "formats.tmf"].map(|name| subfolder.join(name).display().to_string());
+        assert_eq!(names(read(&[folder.path().to_owned()]).unwrap()), BTreeSet::from(expected));
         // A file passed by path is returned unchanged; its reader reports problems.
         assert_eq!(read(&[subfolder.join("ls.man")]).unwrap().len(), 1);
     }

@@ -11,7 +11,8 @@ use crate::{drivers, manifests};
 /// Options for reading a recording.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// User-supplied event schemas: instrumentation manifests (`.man`), a provider's DLL, or folders with such files.
+    /// User-supplied event schemas: instrumentation manifests (`.man`), trace message format files
+    /// (`.tmf`), a provider's DLL, or folders with such files.
     pub manifests: Vec<PathBuf>,
     /// Folders with driver files (`.sys`) of the recorded computer, to check their signatures.
     pub drivers: Vec<PathBuf>,

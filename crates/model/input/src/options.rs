@@ -40,7 +40,8 @@ pub enum Purpose {
 /// Options for reading a recording.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// User-supplied event schemas: instrumentation manifests (`.man`), or a provider's program or DLL.
+    /// User-supplied event schemas: instrumentation manifests (`.man`), trace message format files
+    /// (`.tmf`), or a provider's program or DLL.
     pub manifests: Vec<NamedBytes>,
     /// Signatures of the driver files of the recorded computer (`onoff_sources::driver_file`); `None` if none were
     /// given.

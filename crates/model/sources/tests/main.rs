@@ -12,6 +12,7 @@ mod linux_text;
 mod linux_text_variants;
 mod linux_units;
 mod linux_wall_clock;
+mod messages;
 mod opening;
 mod packet_events;
 mod samples;

@@ -20,7 +20,7 @@ pub enum EventOrigin {
     Manifest,
     /// Self-describing event.
     TraceLogging,
-    /// WPP software tracing message, shown raw.
+    /// Software tracing (WPP) message.
     Message,
     /// Event of Linux ftrace.
     Ftrace,

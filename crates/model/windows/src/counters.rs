@@ -56,7 +56,7 @@ counters! {
     pub(super) SCHEMA_UNKNOWN = "schema_unknown", Notice, [Events],
         "Events with fields that neither the recording, nor the built-in catalog, nor a manifest describes. Their payload is shown raw.";
     pub(super) MESSAGE_UNFORMATTED = "message_without_format", Notice, [Events],
-        "Windows software tracing (WPP) messages, whose format is only in the program's symbols. Their arguments are shown raw.";
+        "Software tracing (WPP) messages of Windows, whose format is not in the recording: pass the .tmf files of the program with --manifest (tracepdb writes them from its private PDB). Their arguments are shown raw.";
     pub(super) FIELDS_INCOMPLETE = "event_fields_incomplete", Notice, [Events],
         "Events with fields that could not all be read: the payload is truncated, or the schema is incomplete.";
     pub(super) SCHEMA_MALFORMED = "schema_malformed", Warning, [Events],

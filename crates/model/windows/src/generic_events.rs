@@ -5,6 +5,7 @@ use onoff_etw::{Fields, SchemaSource, Schemas, Status, Value};
 use onoff_trace::{Batches, Event, EventField, EventFields, Events, Losses, SpillStore, StringId, StringPool, Table};
 
 use super::counters;
+use super::schemas::count_unknown_message;
 use super::texts::Texts;
 
 /// The generic events of a window, with a separate string pool.
@@ -23,7 +24,7 @@ impl GenericEvents {
         let mut fields = std::mem::take(&mut self.scratch).reuse();
         let decoded = schemas.decode(record, &mut fields);
         match (decoded.status, decoded.source) {
-            (_, SchemaSource::Wpp) => losses.add(&counters::MESSAGE_UNFORMATTED, 1),
+            (_, SchemaSource::Wpp) => count_unknown_message(record, 1, schemas, losses),
             (Status::NoSchema, _) => losses.add_at(&counters::SCHEMA_UNKNOWN, || label(record)),
             (Status::Short | Status::Opaque | Status::Excessive, _) => {
                 losses.add_at(&counters::FIELDS_INCOMPLETE, || label(record));

@@ -85,8 +85,8 @@ use window_rows::WindowRows;
 
 /// Reads an Event Trace Log of one or several files into the `wanted` tables.
 pub fn open(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
-    let schemas = schemas::initial(options)?;
     let recording = Recording::open(&files.inputs())?;
+    let schemas = schemas::initial(&recording, options)?;
     Ok(read(&recording, files, wanted, schemas, options, None))
 }
 
@@ -112,7 +112,9 @@ fn read(
         let survey = Survey::new(recording, &selection, files, options);
         survey.teach(&mut schemas);
         if wanted.contains(TableName::Inventory) {
-            trace.inventory = Some(survey.inventory(&schemas));
+            // The events are counted when they are read.
+            let counts_messages = !wanted.contains(TableName::Events);
+            trace.inventory = Some(survey.inventory(&schemas, counts_messages.then_some(&mut trace.losses)));
         }
         assembly.replay(&survey.machine);
         // Both passes have the same losses.

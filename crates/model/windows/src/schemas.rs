@@ -1,6 +1,8 @@
 //! Event schemas: supplied by the user, or contained in a recording.
 
-use onoff_etl::{Guid, HeaderKind, Record};
+use std::ops::ControlFlow;
+
+use onoff_etl::{BufferScratch, Guid, HeaderKind, Record, Recording};
 use onoff_etw::Schemas;
 use onoff_trace::Losses;
 
@@ -11,6 +13,9 @@ use onoff_input::options::Options;
 
 /// Class of the records that merging adds to describe events (`EventMetadata`).
 pub(super) const EVENT_METADATA_CLASS: Guid = Guid::from_u128(0xbbccf6c1_6cd1_48c4_80ff_839482e37671);
+
+/// Bytes at the start of each file that are searched for names of PDB files.
+const NAMES_BYTES: usize = 1 << 20;
 
 const MANIFEST_EVENT: u16 = 0xFFFE;
 const MANIFEST_OPCODE: u8 = 0xFE;
@@ -28,19 +33,48 @@ pub(super) fn describes_others(record: &Record<'_>) -> bool {
     }
 }
 
-/// Returns the schemas known before the recording is read: the built-in catalog and the schemas supplied by the user.
+/// Returns the schemas known before the recording is read: the built-in catalog, the schemas supplied by the user, and the
+/// names of PDB files, which are at the start of each file.
 ///
 /// # Errors
-/// A manifest or DLL that cannot be read, or that describes no events.
-pub(crate) fn initial(options: &Options) -> Result<Schemas, Error> {
+/// A manifest, DLL or trace message format file that cannot be read, or that describes no events.
+pub(crate) fn initial(recording: &Recording<'_>, options: &Options) -> Result<Schemas, Error> {
     let mut schemas = Schemas::new();
     for manifest in &options.manifests {
         add(&mut schemas, manifest)?;
     }
+    let mut scratch = BufferScratch::default();
+    for file in 0..recording.files().len() {
+        let mut budget = NAMES_BYTES;
+        for buffer in recording.buffers().iter().filter(|buffer| buffer.file == file) {
+            // Losses are counted when all buffers are read.
+            let _ = recording.for_each_in_buffer(buffer, &mut scratch, |record| {
+                if record.hook().is_some() {
+                    schemas.observe(record);
+                }
+                ControlFlow::<()>::Continue(())
+            });
+            let Some(remaining) = budget.checked_sub(buffer.fill) else { break };
+            budget = remaining;
+        }
+    }
     Ok(schemas)
 }
 
-/// True for a manifest, program or library that describes events of a provider.
+/// Counts messages whose format is not known, and says where it is.
+pub(super) fn count_unknown_message(record: &Record<'_>, count: u64, schemas: &Schemas, losses: &mut Losses) {
+    losses.add(&counters::MESSAGE_UNFORMATTED, count);
+    losses.set_first_place(&counters::MESSAGE_UNFORMATTED, || {
+        let guid = record.class_guid().map(|guid| guid.to_string()).unwrap_or_default();
+        let place = format!("message {} of {guid}", record.message_number().unwrap_or_default());
+        match schemas.message_pdbs() {
+            [] => place,
+            pdbs => format!("{place}; the recording names {}", pdbs.join(", ")),
+        }
+    });
+}
+
+/// True for a manifest, program, library or trace message format file that describes events of a provider.
 #[must_use]
 pub fn describes_events(bytes: &[u8]) -> bool {
     let mut schemas = Schemas::new();
@@ -49,25 +83,28 @@ pub fn describes_events(bytes: &[u8]) -> bool {
         false => {
             let text = text(bytes);
             // An invalid manifest counts too, so that its use reports an error.
-            text.contains("instrumentationManifest")
+            text.contains("instrumentationManifest") || Schemas::is_message_format(&text)
         }
     }
 }
 
 fn add(schemas: &mut Schemas, manifest: &NamedBytes) -> Result<(), Error> {
     let invalid = |reason: String| Error::Schema { path: manifest.name.clone().into(), reason };
-    let providers = if manifest.bytes.starts_with(b"MZ") {
+    let text = || text(&manifest.bytes);
+    let descriptions = if manifest.bytes.starts_with(b"MZ") {
         schemas.add_provider_binary(&manifest.bytes).map_err(|error| invalid(error.to_string()))?
+    } else if let Some(text) = Some(text()).filter(|text| Schemas::is_message_format(text)) {
+        schemas.add_message_formats(&text).map_err(|error| invalid(error.to_string()))?
     } else {
-        schemas.add_manifest(&text(&manifest.bytes)).map_err(|error| invalid(error.to_string()))?
+        schemas.add_manifest(&text()).map_err(|error| invalid(error.to_string()))?
     };
-    if providers == 0 {
+    if descriptions == 0 {
         return Err(invalid("contains no event provider".into()));
     }
     Ok(())
 }
 
-/// Decodes a manifest: UTF-8, or UTF-16 with a byte order mark.
+/// Decodes a manifest or trace message format file: UTF-8, or UTF-16 with a byte order mark.
 fn text(bytes: &[u8]) -> String {
     let decode_utf16 = |bytes: &[u8], from_bytes: fn([u8; 2]) -> u16| {
         let (pairs, _) = bytes.as_chunks::<2>();

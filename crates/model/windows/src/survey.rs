@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hashbrown::HashMap;
 use onoff_etl::{BufferInfo, BufferScratch, ExtendedItem, Guid, HeaderKind, Record, Recording};
 use onoff_etw::{Description, Fields, SchemaSource, Schemas};
-use onoff_trace::{Inventory, KindCount, KindDetail, ManifestNumbers, ProviderCount};
+use onoff_trace::{Inventory, KindCount, KindDetail, Losses, ManifestNumbers, ProviderCount};
 use rayon::prelude::*;
 
 use super::deferred_records::DeferredRecords;
 use super::names;
-use super::schemas::describes_others;
+use super::schemas::{count_unknown_message, describes_others};
 use super::selection::{Interest, Selection};
 use onoff_input::opened::Files;
 use onoff_input::options::Options;
@@ -144,8 +144,8 @@ impl Survey {
         }
     }
 
-    /// Returns the event counts, with names from `schemas`.
-    pub(super) fn inventory(&self, schemas: &Schemas) -> Inventory {
+    /// Returns the event counts, with names from `schemas`. Adds the messages without a format to `losses`.
+    pub(super) fn inventory(&self, schemas: &Schemas, mut losses: Option<&mut Losses>) -> Inventory {
         let mut providers: HashMap<(String, String), (u64, u64)> = HashMap::new();
         let mut kinds = Vec::with_capacity(self.kinds.len());
         let mut events = 0;
@@ -153,6 +153,11 @@ impl Survey {
             events += count.events;
             let Ok(example) = Record::parse(&count.example) else { continue };
             let description = schemas.describe(&example);
+            if description.source == SchemaSource::Wpp
+                && let Some(losses) = &mut losses
+            {
+                count_unknown_message(&example, count.events, schemas, losses);
+            }
             let guid = description.provider_guid.map_or_else(String::new, |guid| guid.to_string());
             let provider = names::provider_name(&description);
             let (id, version) = kind.number();

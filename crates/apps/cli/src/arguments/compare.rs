@@ -65,8 +65,8 @@ pub struct RunsArguments {
     #[command(flatten)]
     pub sides: ComparisonArguments,
 
-    /// Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder of
-    /// these
+    /// Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, a trace message
+    /// format file (.tmf) for software tracing (WPP), or a folder of these
     #[arg(long = "manifest", value_name = "PATH")]
     pub manifests: Vec<PathBuf>,
 }

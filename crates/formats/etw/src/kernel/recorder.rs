@@ -36,7 +36,7 @@ impl GroupMasks {
 parse_from_record!(GroupMasks);
 
 events! {
-    /// The PDB of the kernel itself. Hook 0x0040.
+    /// The PDB of a program that logs software tracing (WPP) messages. Hook 0x0040, before the other events.
     0x0040 => KernelDebugId<'b> {
         /// GUID of the PDB.
         guid: Guid,

@@ -21,6 +21,8 @@ pub(super) struct Kind {
     pub(super) opcode_name: Box<str>,
     /// Event id; for kernel and classic events the opcode, for messages the number.
     pub(super) id: u16,
+    /// Level of a message, which is not in its records.
+    pub(super) level: Option<u8>,
     pub(super) described: bool,
     pub(super) selected: bool,
     /// Field layout of a kernel event that contains only numbers.
@@ -104,6 +106,7 @@ impl Kind {
             task: description.task.into(),
             opcode_name: description.opcode.into(),
             id,
+            level: (origin == EventOrigin::Message).then_some(description.level),
             described: description.source != SchemaSource::Unknown,
             selected: true,
             fixed: record.hook().and_then(|hook| Schemas::fixed_layout(hook, record.version(), record.pointer_size())),

@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 use hashbrown::HashSet;
 use onoff_etl::{BufferScratch, ExtendedItem, Guid, HeaderKind, Record, Recording, Window};
 use onoff_etw::kernel::{CounterConfiguration, KernelPayload, Stack};
-use onoff_etw::{Fields, Schemas, Sid, Value};
+use onoff_etw::{Fields, SchemaSource, Schemas, Sid, Value};
 use onoff_trace::{
     DerivedValues, DescribedEvent, EventContext, EventOrigin, EventSchema, Losses, StreamHeader, TableSet, Trace,
 };
@@ -71,7 +71,7 @@ impl<'f> EventStream<'f> {
     pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
         files.require_kind(RecordingKind::EventTraceLog)?;
         let recording = Recording::open(&files.inputs())?;
-        let schemas = schemas::initial(options)?;
+        let schemas = schemas::initial(&recording, options)?;
         let header = header(&recording, files);
         Ok(Self {
             files,
@@ -189,7 +189,7 @@ impl<'f> EventStream<'f> {
         let mut losses = Losses::new();
         losses::count(&recording, &walk_losses, &mut losses);
         schemas::count(&walker.schemas, &mut losses);
-        losses.add(&counters::STACK_KEY_UNKNOWN, walker.unknown_stacks);
+        losses.merge(walker.losses);
         StreamResult { outcome, visited: walker.visited, losses }
     }
 
@@ -216,7 +216,7 @@ impl<'f> EventStream<'f> {
                 end = Some(reason);
             }
         };
-        let schemas = schemas::initial(options)?;
+        let schemas = schemas::initial(&recording, options)?;
         let trace = super::read(&recording, files, wanted, schemas, options, Some(&mut observe));
         let outcome = match end {
             Some(End::Visitor(value)) => ControlFlow::Break(value),
@@ -255,8 +255,8 @@ struct Walker<'w> {
     /// Buffer for hardware counter values.
     counters: Vec<u64>,
     visited: u64,
-    /// Number of stacks with undefined keys.
-    unknown_stacks: u64,
+    /// Events that could not be described in full.
+    losses: Losses,
 }
 
 /// Result of a survey.
@@ -404,7 +404,7 @@ impl<'w> Walker<'w> {
             frames,
             counters,
             visited: 0,
-            unknown_stacks: 0,
+            losses: Losses::new(),
         }
     }
 
@@ -471,7 +471,7 @@ impl<'w> Walker<'w> {
             Some(_) => Some(&*self.frames),
             None => attribution.stack_key.and_then(|key| {
                 let frames = self.follower.stack(key, time_ns);
-                self.unknown_stacks += u64::from(frames.is_none());
+                self.losses.add(&counters::STACK_KEY_UNKNOWN, u64::from(frames.is_none()));
                 frames
             }),
         };
@@ -488,9 +488,12 @@ impl<'w> Walker<'w> {
                 true
             }
             _ => {
-                let is_exact = self.schemas.decode(record, &mut decoded).is_exact();
+                let result = self.schemas.decode(record, &mut decoded);
+                if result.source == SchemaSource::Wpp {
+                    schemas::count_unknown_message(record, 1, &self.schemas, &mut self.losses);
+                }
                 values::add_fields(&decoded, pointer_size, &mut fields);
-                is_exact
+                result.is_exact()
             }
         };
         self.counters.clear();
@@ -511,7 +514,7 @@ impl<'w> Walker<'w> {
             id: kind.id,
             opcode: record.opcode(),
             version: record.version(),
-            level: record.level(),
+            level: kind.level.unwrap_or(record.level()),
             keyword: record.descriptor().map_or(0, |descriptor| descriptor.keyword),
             task_number: record.descriptor().map_or(0, |descriptor| descriptor.task),
             channel: record.descriptor().map_or(0, |descriptor| descriptor.channel),

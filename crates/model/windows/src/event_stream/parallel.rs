@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use onoff_trace::{DescribedEvent, Losses};
 
-use super::{End, EventFilter, EventStream, STEP_BYTES, StreamResult, Walker, counters, losses, schemas};
+use super::{End, EventFilter, EventStream, STEP_BYTES, StreamResult, Walker, losses, schemas};
 use onoff_input::options::Options;
 use onoff_input::options::Progress;
 
@@ -41,7 +41,8 @@ pub fn parallel_writers() -> usize {
 /// Result of a thread.
 struct WalkSummary {
     visited: u64,
-    unknown_stacks: u64,
+    /// Losses of the batches that the thread described.
+    described_losses: Losses,
     losses: Losses,
 }
 
@@ -85,12 +86,12 @@ impl EventStream<'_> {
             }
             drop(texts);
             let mut result = StreamResult { outcome, visited: 0, losses: Losses::new() };
-            let mut unknown_stacks = 0;
+            let mut described_losses = Losses::new();
             for (number, thread) in threads.into_iter().enumerate() {
                 match thread.join() {
                     Ok(summary) => {
                         result.visited += summary.visited;
-                        unknown_stacks += summary.unknown_stacks;
+                        described_losses.merge(summary.described_losses);
                         // All threads have the same losses.
                         if number == 0 {
                             result.losses = summary.losses;
@@ -99,7 +100,7 @@ impl EventStream<'_> {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            result.losses.add(&counters::STACK_KEY_UNKNOWN, unknown_stacks);
+            result.losses.merge(described_losses);
             result
         })
     }
@@ -186,7 +187,7 @@ impl Thread<'_, '_> {
         let mut counted_losses = Losses::new();
         losses::count(recording, &walk_losses, &mut counted_losses);
         schemas::count(&walker.schemas, &mut counted_losses);
-        WalkSummary { visited: walker.visited, unknown_stacks: walker.unknown_stacks, losses: counted_losses }
+        WalkSummary { visited: walker.visited, described_losses: walker.losses, losses: counted_losses }
     }
 
     fn empty_text(&self) -> Vec<u8> {

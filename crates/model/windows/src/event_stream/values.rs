@@ -71,6 +71,7 @@ fn value<'r>(field: &onoff_etw::Field<'_, 'r>, pointer_size: usize) -> FieldValu
         Value::FileTime(time) if time.is_none() => FieldValue::Null,
         Value::Utf16(text) => FieldValue::Text(Cow::Owned(text.to_string())),
         Value::Ansi(text) => FieldValue::Text(text.to_str()),
+        Value::Message(message) => FieldValue::Text(Cow::Owned(message.to_string())),
         Value::Array => FieldValue::List(field.children().map(|child| value(&child, pointer_size)).collect()),
         Value::Struct => {
             FieldValue::Structure(field.children().map(|child| convert_field(&child, pointer_size)).collect())

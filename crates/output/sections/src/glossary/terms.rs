@@ -73,5 +73,5 @@ pub(super) const TERMS: &[Entry] = &[
     Entry::new("verdict", "The result of comparing a measure: slower, faster, new, gone, the same, or unknown with so few runs."),
     Entry::new("wait reason", "The reason for a wait as reported by Windows: an object, a page, a lock."),
     Entry::new("WPR", "Windows Performance Recorder (wpr.exe), included in Windows 10 and later: records .etl files with profiles (.wprp).").also(&["wprp", "xbootmgr"]),
-    Entry::new("WPP", "Trace messages of drivers whose text is only in the PDB file of the driver; shown raw."),
+    Entry::new("WPP", "Software tracing: debug messages of drivers and services, whose text is only in a PDB or TMF file; shown raw without it."),
 ];
