@@ -12,7 +12,6 @@ use super::patterns::{Patterns, Stream};
 use super::request::Request;
 use super::table::RequestTable;
 use onoff_blame::waits::TransitionPhase;
-use onoff_usage::drive_paths::DrivePaths;
 
 /// Grouping keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -92,7 +91,7 @@ impl PathParts {
         if let Some(&number) = self.by_file.get(&file) {
             return number;
         }
-        let text = part(&DrivePaths::from_trace(trace).readable(trace.text(file)));
+        let text = part(&trace.system.drive_paths.readable(trace.text(file)));
         let next = self.texts.len();
         let number = *self.by_text.entry(text.clone()).or_insert(next);
         if number == next {
@@ -304,7 +303,7 @@ impl Groups {
     /// Returns the group numbers, most requests first.
     fn order(&self, trace: &Trace) -> Vec<u32> {
         let has_file = self.by.contains(&GroupKey::File);
-        let paths = DrivePaths::from_trace(trace);
+        let paths = &trace.system.drive_paths;
         let row = |number: &u32| self.rows.get(*number as usize);
         let counts = |row: &Row| (row.table.requests, row.table.bytes);
         let names = |row: &Row| {
@@ -322,7 +321,7 @@ impl Groups {
     /// Returns the groups, most requests first.
     pub(super) fn finish(&self, trace: &Trace, options: &IoOptions) -> Vec<IoGroup> {
         let has = |key| self.by.contains(&key);
-        let paths = DrivePaths::from_trace(trace);
+        let paths = &trace.system.drive_paths;
         let group = |number: u32| {
             let row = self.rows.get(number as usize)?;
             let mut table = row.table;

@@ -8,7 +8,6 @@ use hashbrown::HashMap;
 use onoff_trace::{DiskIo, DiskOperation, StringId, SystemKind, TableName, Trace};
 use serde::Serialize;
 
-use crate::drive_paths::DrivePaths;
 use crate::owners::extension;
 use crate::processes::Images;
 use onoff_evidence::affecting_losses;
@@ -87,7 +86,7 @@ pub struct DiskUsage {
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
     let affecting_losses = affecting_losses(trace, &[TableName::DiskIos, TableName::FileIos, TableName::Processes]);
     let mut intervals: Vec<DiskTally> = cuts.windows(2).map(|_| DiskTally::default()).collect();
-    let (images, paths) = (Images::new(trace), DrivePaths::from_trace(trace));
+    let images = Images::new(trace);
     let (begin, end) = (cuts.first().copied().unwrap_or(0), cuts.last().copied().unwrap_or(0));
     for io in trace.disk_ios_between(begin, end) {
         let next_cut = cuts.partition_point(|&cut| cut <= io.complete_ns);
@@ -96,7 +95,7 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
             interval.add(trace.system.kind, &io, process);
         }
     }
-    intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &paths, &affecting_losses)).collect()
+    intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &affecting_losses)).collect()
 }
 
 /// Returns whether a request is read-ahead. On Windows, ReadyBoot reads below the file system, so its requests have no
@@ -187,13 +186,7 @@ impl DiskTally {
         entry.or_insert_with(|| (io.complete_ns, DiskOperations::default())).1.add(io);
     }
 
-    fn into_usage(
-        self,
-        trace: &Trace,
-        images: &Images<'_>,
-        paths: &DrivePaths,
-        affecting_losses: &[String],
-    ) -> DiskUsage {
+    fn into_usage(self, trace: &Trace, images: &Images<'_>, affecting_losses: &[String]) -> DiskUsage {
         let mut extensions: BTreeMap<String, DiskOperations> = BTreeMap::new();
         for (&file, operations) in &self.by_file {
             extensions.entry(extension(trace.text(file))).or_default().merge(operations);
@@ -217,11 +210,9 @@ impl DiskTally {
             operations: self.all,
             service_ns: self.all.service_ns(),
             read_ahead: self.read_ahead,
-            by_file: sorted_by_time(
-                self.by_file
-                    .into_iter()
-                    .map(|(file, operations)| (paths.readable(trace.text(file)).into_owned(), operations)),
-            ),
+            by_file: sorted_by_time(self.by_file.into_iter().map(|(file, operations)| {
+                (trace.system.drive_paths.readable(trace.text(file)).into_owned(), operations)
+            })),
             by_extension: sorted_by_time(extensions),
             by_process,
             affecting_losses: affecting_losses.to_vec(),

@@ -9,7 +9,6 @@ pub mod cpu;
 pub mod device_work;
 pub mod devices;
 pub mod disk;
-pub mod drive_paths;
 pub mod functions;
 pub mod idle;
 pub mod interrupt_modules;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod counters;
+mod drive_letters;
 mod dumper;
 mod event_names;
 mod no_data;

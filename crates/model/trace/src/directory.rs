@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
+use crate::drive_paths::DrivePaths;
+
 /// A module in an address space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Module {
@@ -28,12 +30,8 @@ pub struct Directory {
     /// Modules by process and base address. Process 0 is the kernel, which is visible to every process.
     modules: HashMap<u32, BTreeMap<u64, Module>>,
     files: HashMap<u64, Box<str>>,
-    /// Device paths without a trailing backslash, and their drive letters.
-    volumes: Vec<(Box<str>, Box<str>)>,
+    drive_paths: DrivePaths,
 }
-
-/// Maximum number of volumes with a drive letter; Windows has 26 letters.
-const MAX_VOLUMES: usize = 64;
 
 impl Directory {
     /// Creates a directory that contains only the idle process.
@@ -80,15 +78,11 @@ impl Directory {
         }
     }
 
-    /// Records the drive letter (such as `C:`) of the device path `device` (such as `\Device\HarddiskVolume3`). Volumes
-    /// after the first 64 keep their device paths.
+    /// Records the drive letter of a volume, or the replacement of another prefix; see [`DrivePaths::add`].
     pub fn set_volume(&mut self, device: &str, drive: &str) {
-        let (device, drive) = (device.trim_end_matches('\\'), drive.trim_end_matches('\\'));
-        let is_recorded = self.volumes.iter().any(|(recorded_device, _)| recorded_device.eq_ignore_ascii_case(device));
-        if !is_recorded && !device.is_empty() && !drive.is_empty() && self.volumes.len() < MAX_VOLUMES {
-            self.volumes.push((device.into(), drive.into()));
+        if self.drive_paths.add(device, drive) {
             for path in self.files.values_mut() {
-                if let Some(readable) = with_drive(path, device, drive) {
+                if let Cow::Owned(readable) = self.drive_paths.readable(path) {
                     *path = readable.into();
                 }
             }
@@ -98,8 +92,7 @@ impl Directory {
     /// Returns `path` with its drive letter if known, otherwise as recorded.
     #[must_use]
     pub fn with_drive_letter<'p>(&self, path: &'p str) -> Cow<'p, str> {
-        let path_with_drive = self.volumes.iter().find_map(|(device, drive)| with_drive(path, device, drive));
-        path_with_drive.map_or(Cow::Borrowed(path), Cow::Owned)
+        self.drive_paths.readable(path)
     }
 
     /// Returns the image name of a process.
@@ -139,14 +132,6 @@ impl Directory {
     pub fn file(&self, key: u64) -> Option<&str> {
         self.files.get(&key).map(AsRef::as_ref)
     }
-}
-
-/// Replaces `device` in `path` by `drive`; `None` if the path is not on this device.
-fn with_drive(path: &str, device: &str, drive: &str) -> Option<String> {
-    let is_on_device = path.get(..device.len())?.eq_ignore_ascii_case(device);
-    let path_on_device = path.get(device.len()..)?;
-    (is_on_device && (path_on_device.is_empty() || path_on_device.starts_with('\\')))
-        .then(|| format!("{drive}{path_on_device}"))
 }
 
 /// Process id of the Windows `System` process.

@@ -19,6 +19,7 @@ pub mod clock;
 pub mod column;
 pub mod described_event;
 pub mod directory;
+mod drive_paths;
 pub mod driver_file;
 pub mod duration;
 pub mod firmware;
@@ -48,6 +49,7 @@ pub use described_event::{
     DerivedValues, DescribedEvent, EventContext, EventOrigin, EventSchema, Field, FieldValue, StreamHeader,
 };
 pub use directory::Directory;
+pub use drive_paths::DrivePaths;
 pub use driver_file::DriverFile;
 pub use duration::Duration;
 pub use lifetimes::{Lifetimes, ThreadKey, Upid, Utid};

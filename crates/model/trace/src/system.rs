@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::drive_paths::DrivePaths;
+
 /// Maximum number of logical processors. A larger number in a recording is treated as damage, because tables get a
 /// column per processor. Linux supports 8,192 (`NR_CPUS`), Windows 2,048.
 pub const MAX_PROCESSORS: u32 = 8192;
@@ -154,6 +156,9 @@ pub struct SystemConfiguration {
     pub disks: Vec<Disk>,
     /// Volumes.
     pub volumes: Vec<Volume>,
+    /// Kernel paths and their drive letters.
+    #[serde(skip)]
+    pub drive_paths: DrivePaths,
     /// Network adapters.
     pub network_adapters: Vec<NetworkAdapter>,
     /// Display adapters.

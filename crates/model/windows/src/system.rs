@@ -222,6 +222,7 @@ impl SystemTracker {
             system.os = release;
         }
         for (nt_path, dos_path) in mappings {
+            system.drive_paths.add(&nt_path, &dos_path);
             let device_path = nt_path.trim_end_matches('\\');
             let drive = dos_path.trim_end_matches('\\');
             if !device_path.starts_with(r"\Device\") || drive.is_empty() {

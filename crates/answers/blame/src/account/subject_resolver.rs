@@ -15,7 +15,6 @@ use crate::waits::driver_name;
 use onoff_evidence::account_model::AccountSubjectKind;
 use onoff_transitions::linux;
 use onoff_usage::devices;
-use onoff_usage::drive_paths::DrivePaths;
 use onoff_usage::modules::Modules;
 use onoff_usage::owners::file_name;
 use onoff_usage::processes::Images;
@@ -141,7 +140,6 @@ pub(super) struct SubjectResolver<'t> {
     module_ids: HashMap<StringId, SubjectId>,
     service_ids: HashMap<(String, Option<u32>), SubjectId>,
     file_ids: HashMap<(StringId, u32), SubjectId>,
-    paths: DrivePaths<'t>,
     pub(super) subjects: Subjects,
 }
 
@@ -205,7 +203,6 @@ impl<'t> SubjectResolver<'t> {
             module_ids: HashMap::new(),
             service_ids: HashMap::new(),
             file_ids: HashMap::new(),
-            paths: DrivePaths::from_trace(trace),
             subjects: Subjects::default(),
         };
         resolver.register_all();
@@ -403,8 +400,10 @@ impl<'t> SubjectResolver<'t> {
         let disks = &self.trace.system.disks;
         let model = disks.iter().find(|row| row.number == disk).map_or("", |row| row.model.as_str());
         let device = if model.is_empty() { format!("disk {disk}") } else { model.to_owned() };
-        let subject =
-            Subject { device, ..Subject::new(AccountSubjectKind::File, self.paths.readable(self.trace.text(file))) };
+        let subject = Subject {
+            device,
+            ..Subject::new(AccountSubjectKind::File, self.trace.system.drive_paths.readable(self.trace.text(file)))
+        };
         let id = self.subjects.id(subject);
         self.file_ids.insert((file, disk), id);
         id

@@ -17,7 +17,6 @@ use super::service_waits::Blockers;
 use super::walk::{NO_BLOCKER, NO_REASON, NO_STACK, RawStep, WalkResult, Work, threads_of};
 use onoff_evidence::Certainty;
 use onoff_usage::cpu::percent_of;
-use onoff_usage::drive_paths::DrivePaths;
 use onoff_usage::owners::file_name;
 
 /// Maximum number of step groups; those with the longest total time are kept.
@@ -242,7 +241,7 @@ impl Describer<'_, '_> {
 
     fn on_path(&self, walk: &WalkResult, duration_ns: i64) -> Vec<SubjectOnPath> {
         let mut sums: BTreeMap<(SubjectKind, String, Option<u32>), i64> = BTreeMap::new();
-        let paths = DrivePaths::from_trace(self.trace);
+        let paths = &self.trace.system.drive_paths;
         let mut lives: HashMap<(u32, Option<Upid>), i64> = HashMap::new();
         let mut counted_lives: Vec<(u32, Option<Upid>)> = Vec::new();
         for step in &walk.steps {
@@ -353,7 +352,7 @@ impl Describer<'_, '_> {
                 Work::Running | Work::Ready => String::new(),
                 Work::Kernel => KERNEL.to_owned(),
                 Work::Disk(row) => {
-                    DrivePaths::from_trace(self.trace).readable(self.trace.text(self.file_of(row))).into_owned()
+                    self.trace.system.drive_paths.readable(self.trace.text(self.file_of(row))).into_owned()
                 }
                 Work::Timer(driver) | Work::Device(driver) => file_name(self.trace.text(driver)).to_owned(),
                 Work::Unknown(cause) => cause.phrase().to_owned(),

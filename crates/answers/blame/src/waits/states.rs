@@ -4,7 +4,6 @@
 
 use onoff_evidence::Certainty;
 use onoff_evidence::interval::Interval;
-use onoff_usage::drive_paths::DrivePaths;
 use onoff_usage::owners::file_name;
 
 use super::describe::PathOptions;
@@ -196,7 +195,7 @@ impl Waits<'_> {
             }
             WakeCause::Disk(row) => {
                 let file = self.trace.disk_ios.file.get(row as usize).copied().unwrap_or_default();
-                (StepKind::Disk, DrivePaths::from_trace(self.trace).readable(text(file)).into_owned(), None)
+                (StepKind::Disk, self.trace.system.drive_paths.readable(text(file)).into_owned(), None)
             }
             WakeCause::Timer(driver) => (StepKind::Timer, file_name(text(driver)).to_owned(), None),
             WakeCause::Device(driver) => (StepKind::Device, file_name(text(driver)).to_owned(), None),

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::queue::issued_ns;
 use crate::disk::is_read_ahead;
-use crate::drive_paths::DrivePaths;
 use crate::owners::{extension, file_name};
 use crate::processes::Images;
 use onoff_evidence::scope::Scope;
@@ -123,7 +122,6 @@ pub(super) struct Names<'t> {
     trace: &'t Trace,
     scope: &'t Scope,
     images: Images<'t>,
-    paths: DrivePaths<'t>,
     processes: Interned<(Option<u32>, &'t str)>,
     /// Whether each process is selected, by index.
     is_selected: Vec<bool>,
@@ -152,7 +150,6 @@ impl<'t> Names<'t> {
             trace,
             scope,
             images: Images::new(trace),
-            paths: DrivePaths::from_trace(trace),
             processes: Interned::default(),
             is_selected: Vec::new(),
             files: Interned::default(),
@@ -179,7 +176,7 @@ impl<'t> Names<'t> {
 
     /// Returns the display path of a file.
     pub(super) fn path(&self, file: StringId) -> Cow<'t, str> {
-        self.paths.readable(self.trace.text(file))
+        self.trace.system.drive_paths.readable(self.trace.text(file))
     }
 
     /// Returns the subject of a row, or `None` if its process is not selected.

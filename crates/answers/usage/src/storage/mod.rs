@@ -21,5 +21,4 @@ pub mod queue;
 pub mod requests;
 pub mod utilization;
 
-pub use crate::drive_paths::DrivePaths;
 pub use grouping::{Key, NO_FILE, SharedValues};

@@ -1,7 +1,6 @@
 //! *Images*: modules in processes.
 
 use onoff_trace::{Image, TableName, TableSet, Trace};
-use onoff_usage::drive_paths::DrivePaths;
 use onoff_usage::owners::file_name;
 use onoff_usage::processes;
 
@@ -23,7 +22,6 @@ fn wanted() -> TableSet {
 struct Row<'t> {
     image: Image,
     trace: &'t Trace,
-    paths: &'t DrivePaths<'t>,
     process: &'t str,
     /// Load and unload, clipped to the exported range, ns.
     start_ns: i64,
@@ -43,7 +41,7 @@ static COLUMNS: [Column<Get>; 13] = [
         Cell::text(file_name(row.trace.text(row.image.path)))
     }),
     Column::new("8db8684a-9af9-5134-8fac-ea61c4f2cee1", "Image Path", Kind::Text, |row| {
-        Cell::text(&row.paths.readable(row.trace.text(row.image.path)))
+        Cell::text(&row.trace.system.drive_paths.readable(row.trace.text(row.image.path)))
     }),
     Column::new("a3ca869a-9c38-5325-e8cd-e6b0d562a72a", "ImageSize", Kind::Bytes, |row| Cell::Bytes(row.image.size)),
     Column::new("542dbdbb-e4f1-5cb0-f70a-2da71320e1ce", "Start Address", Kind::Address, |row| {
@@ -71,7 +69,7 @@ fn visit(context: &mut Context<'_, '_>, wanted: &[usize], sink: Sink<'_>) -> Res
     if trace.images.is_empty() {
         return Err("no modules recorded; this needs the kernel's LOADER events".to_owned());
     }
-    let (paths, names) = (DrivePaths::from_trace(trace), processes::Images::new(trace));
+    let names = processes::Images::new(trace);
     for image in trace.images.iter() {
         let start_ns = image.load_ns.unwrap_or(trace.start_ns).max(range.start_ns);
         let end_ns = image.unload_ns.unwrap_or(trace.duration_ns).min(range.end_ns);
@@ -83,7 +81,7 @@ fn visit(context: &mut Context<'_, '_>, wanted: &[usize], sink: Sink<'_>) -> Res
             None if image.pid == 0 => "Idle",
             None => "",
         };
-        let row = Row { image, trace, paths: &paths, process, start_ns, end_ns };
+        let row = Row { image, trace, process, start_ns, end_ns };
         let cells: Vec<Cell> =
             wanted.iter().filter_map(|&column| COLUMNS.get(column)).map(|column| (column.get)(&row)).collect();
         if !sink(&cells) {

@@ -5,8 +5,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use onoff_trace::{DescribedEvent, EventOrigin};
-use onoff_usage::storage::DrivePaths;
+use onoff_trace::{DescribedEvent, DrivePaths, EventOrigin};
 
 use onoff_report::text::printable::printable;
 
@@ -16,14 +15,11 @@ pub const HOOKS: [u16; 4] = [0x0400, 0x0420, 0x0423, 0x0424];
 /// The event that maps volumes to drives.
 pub const VOLUME_EVENT: &str = "VolumeMapping";
 
-/// Maximum number of volumes to keep.
-const MAX_VOLUMES: usize = 1 << 10;
-
 /// Collects file names from events.
 #[derive(Clone, Debug, Default)]
 pub struct FileNames {
     names: BTreeSet<(Box<str>, u64)>,
-    volumes: Vec<(String, String)>,
+    paths: DrivePaths,
 }
 
 impl FileNames {
@@ -41,10 +37,9 @@ impl FileNames {
     /// Adds a volume event; ignores others.
     pub fn volume(&mut self, event: &DescribedEvent<'_>) {
         if event.name == VOLUME_EVENT
-            && self.volumes.len() < MAX_VOLUMES
             && let (Some(device), Some(drive)) = (text(event, "NtPath"), text(event, "DosPath"))
         {
-            self.volumes.push((device.to_owned(), drive.to_owned()));
+            self.paths.add(device, drive);
         }
     }
 
@@ -55,11 +50,9 @@ impl FileNames {
 
     /// Writes each pair of name and key once, by name.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let volumes = self.volumes.iter();
-        let paths = DrivePaths::from_volumes(volumes.map(|(device, drive)| (device.as_str(), drive.as_str())));
         writeln!(out, "        FileObject, FileName")?;
         for (name, key) in &self.names {
-            writeln!(out, "0x{key:016x}, \"{}\"", printable(&paths.readable(name)))?;
+            writeln!(out, "0x{key:016x}, \"{}\"", printable(&self.paths.readable(name)))?;
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ fn write_image(
         image.base.saturating_add(image.size),
         image.checksum,
         format!("{:#010x}", image.time_stamp),
-        printable(trace.text(image.path)),
+        printable(&trace.system.drive_paths.readable(trace.text(image.path))),
     )
 }
 

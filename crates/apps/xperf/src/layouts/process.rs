@@ -176,7 +176,7 @@ impl Writer<'_> {
                     end_cell(image.unload_ns),
                     image.base,
                     image.base.saturating_add(image.size),
-                    printable(self.trace.text(image.path)),
+                    printable(&self.trace.system.drive_paths.readable(self.trace.text(image.path))),
                 )?;
             }
         }

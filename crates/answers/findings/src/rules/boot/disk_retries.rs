@@ -2,8 +2,6 @@
 
 use std::cmp::Reverse;
 
-use onoff_usage::storage::DrivePaths;
-
 use crate::disk_waits::{DiskWait, is_stuck, service_interval};
 use crate::rules::prelude::*;
 
@@ -61,7 +59,7 @@ fn finding(facts: &BootFacts<'_>, disk: u32) -> Option<RuleFinding> {
             "save the data, then check the disk's health (SMART) and cable; the System log has the warnings of the disk \
              and its controller",
         );
-    let paths = DrivePaths::from_trace(facts.trace);
+    let paths = &facts.trace.system.drive_paths;
     for row in stuck.iter().take(MAX_LISTED) {
         let file = paths.readable(facts.trace.text(row.file));
         let file = if file.is_empty() { "a file whose name was not recorded".into() } else { file };

@@ -1,7 +1,6 @@
 //! A boot that waits for pages that were moved to the page file.
 
 use onoff_trace::{DiskIo, DiskOperation};
-use onoff_usage::storage::DrivePaths;
 
 use crate::disk_waits::{DiskWait, is_page_file, is_stuck, service_interval};
 use crate::rules::prelude::*;
@@ -46,7 +45,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         return Ok(Vec::new());
     };
     let sum = |rows: &[DiskIo]| rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.size));
-    let name = DrivePaths::from_trace(facts.trace).readable(facts.trace.text(first.file)).into_owned();
+    let name = facts.trace.system.drive_paths.readable(facts.trace.text(first.file)).into_owned();
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::File, name),
         format!("the boot waited {} for the page file, because memory did not suffice", time(cost.ns.unwrap_or(0))),

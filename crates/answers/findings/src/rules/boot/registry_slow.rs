@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use onoff_blame::account::MIN_DISK_CULPRIT_NS;
 use onoff_trace::StringId;
-use onoff_usage::storage::DrivePaths;
 
 use super::disk_slow::is_slow;
 use crate::disk_waits::{DiskWait, is_stuck, service_interval};
@@ -56,7 +55,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         *bytes = bytes.saturating_add(row.size);
         *count += 1;
     }
-    let paths = DrivePaths::from_trace(facts.trace);
+    let paths = &facts.trace.system.drive_paths;
     let mut files: Vec<_> = files.into_iter().collect();
     files.sort_by_key(|&(file, (ns, ..))| (std::cmp::Reverse(ns), file));
     let Some(&(largest, _)) = files.first() else { return Ok(Vec::new()) };

@@ -5,7 +5,6 @@ use onoff_transitions::PhaseName;
 
 use crate::disk_waits::is_page_file;
 use crate::rules::prelude::*;
-use onoff_usage::storage::DrivePaths;
 
 rule! {
     /// # What it finds
@@ -73,7 +72,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         is_same
     });
     let length = end.saturating_sub(start);
-    let paths = DrivePaths::from_trace(facts.trace);
+    let paths = &facts.trace.system.drive_paths;
     let is_long = |ns: i64| {
         ns >= thresholds::FOLDER_READS_NS && ns as f64 * 100.0 >= thresholds::FOLDER_READS_PERCENT * length as f64
     };
