@@ -72,7 +72,7 @@ pub(super) fn listen(
         active.error = active.listener.begin(&header, outputs.get(active.output)).err();
     }
     let writers = match (&mut listeners[..], wanted_tables) {
-        ([active], None) if active.error.is_none() => writers(&**active.listener),
+        ([active], None) if active.error.is_none() && stream.has_many_events() => writers(&**active.listener),
         _ => Vec::new(),
     };
     let (end, trace) = if let ([active], false) = (&mut listeners[..], writers.is_empty()) {

@@ -152,6 +152,11 @@ impl Follower {
         )
     }
 
+    /// True if an event with this hook changes the names of processes, threads or modules.
+    pub(super) fn changes_names(hook: u16) -> bool {
+        matches!(Subject::from_hook(hook), Subject::Thread | Subject::Process | Subject::Image)
+    }
+
     /// Processes the next event; `hook` is set for kernel events.
     pub(super) fn follow(&mut self, hook: Option<u16>, record: &Record<'_>, clock: &Clock) -> Attribution {
         let mut attribution =

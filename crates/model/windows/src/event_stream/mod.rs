@@ -60,6 +60,7 @@ pub struct EventStream<'f> {
     follower: Follower,
     has_looked_ahead: bool,
     stack_fields: bool,
+    selection: SelectedEvents,
     header: StreamHeader,
 }
 
@@ -80,6 +81,7 @@ impl<'f> EventStream<'f> {
             follower: Follower::new(),
             has_looked_ahead: false,
             stack_fields: true,
+            selection: SelectedEvents::default(),
             header,
         })
     }
@@ -98,12 +100,25 @@ impl<'f> EventStream<'f> {
     }
 
     /// Reads the whole recording to find its events and their fields. Afterwards all schemas are known, wherever they
-    /// are in the file. Returns the events that `filter` may select, sorted by name.
+    /// are in the file. Returns the events that `filter` may select, sorted by name. Read the stream with the same filter.
     pub fn survey(&mut self, filter: &EventFilter) -> Vec<EventSchema> {
         let mut survey = KindSurvey::new(filter);
         self.read_ahead(Some(&mut survey));
+        let is_complete = survey.columns.len() < MAX_KINDS;
+        if is_complete && !survey.columns.values().any(|schema| may_need_state(schema.origin)) {
+            self.selection = SelectedEvents::WithoutState { count: survey.selected_events };
+        }
         let counters = counter_columns(&self.follower.counter_names, survey.max_counters);
         survey.columns.into_values().chain(counters).collect()
+    }
+
+    /// True unless a survey found so few events to describe that several threads are not worth it.
+    #[must_use]
+    pub fn has_many_events(&self) -> bool {
+        match self.selection {
+            SelectedEvents::Any => true,
+            SelectedEvents::WithoutState { count } => count > BATCH_EVENTS,
+        }
     }
 
     fn look_ahead(&mut self) {
@@ -161,8 +176,8 @@ impl<'f> EventStream<'f> {
         mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
     ) -> StreamResult<B> {
         self.look_ahead();
-        let Self { files, recording, schemas, follower, stack_fields, .. } = self;
-        let mut walker = Walker::new(&recording, schemas, follower, filter, stack_fields);
+        let Self { files, recording, schemas, follower, stack_fields, selection, .. } = self;
+        let mut walker = Walker::new(&recording, schemas, follower, filter, stack_fields, selection);
         let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
         let windows = recording.windows((bytes / STEP_BYTES).max(1));
         let total_bytes = windows.iter().map(|window| window.size() as u64).sum();
@@ -206,8 +221,8 @@ impl<'f> EventStream<'f> {
         mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
     ) -> Result<(StreamResult<B>, Trace), Error> {
         self.look_ahead();
-        let Self { files, recording, schemas, follower, stack_fields, .. } = self;
-        let mut walker = Walker::new(&recording, schemas, follower, filter, stack_fields);
+        let Self { files, recording, schemas, follower, stack_fields, selection, .. } = self;
+        let mut walker = Walker::new(&recording, schemas, follower, filter, stack_fields, selection);
         let mut end = None;
         let mut observe = |record: &Record<'_>| {
             if end.is_none()
@@ -232,6 +247,21 @@ impl std::fmt::Debug for EventStream<'_> {
     }
 }
 
+/// What a survey found about the events that a filter selects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum SelectedEvents {
+    /// Events of any kind, or no survey.
+    #[default]
+    Any,
+    /// Only events that do not depend on earlier kernel events, except for the names of processes, threads and modules.
+    WithoutState { count: u64 },
+}
+
+/// True if events of an origin can have values that are derived from earlier kernel events.
+fn may_need_state(origin: EventOrigin) -> bool {
+    !matches!(origin, EventOrigin::Manifest | EventOrigin::TraceLogging | EventOrigin::Message)
+}
+
 /// Reason why a walk ended early.
 enum End<B> {
     Range,
@@ -246,6 +276,8 @@ struct Walker<'w> {
     filter: &'w EventFilter,
     activities: SelectedActivities,
     stack_fields: bool,
+    /// False if no selected event depends on earlier kernel events.
+    tracks_state: bool,
     /// Buffer for decoded fields, reused for every event.
     scratch: Fields<'static>,
     /// Buffer for displayed fields, reused for every event.
@@ -270,6 +302,8 @@ struct KindSurvey<'q> {
     scratch: Fields<'static>,
     /// Maximum number of hardware counters in an event.
     max_counters: usize,
+    /// Number of selected events, without kernel events.
+    selected_events: u64,
 }
 
 /// Deferred records of a window in the first pass.
@@ -316,7 +350,7 @@ const MAX_KINDS: usize = 1 << 16;
 impl<'q> KindSurvey<'q> {
     fn new(filter: &'q EventFilter) -> Self {
         let (kinds, hooks, columns, scratch) = (Kinds::default(), HashSet::new(), BTreeMap::new(), Fields::new());
-        Self { filter, kinds, hooks, columns, scratch, max_counters: 0 }
+        Self { filter, kinds, hooks, columns, scratch, max_counters: 0, selected_events: 0 }
     }
 
     fn on_record(&mut self, record: &Record<'_>, schemas: &Schemas) {
@@ -330,6 +364,7 @@ impl<'q> KindSurvey<'q> {
         if !kind.selected || self.columns.len() >= MAX_KINDS {
             return;
         }
+        self.selected_events += 1;
         let (name, origin, id, described) = (&*kind.name, kind.origin, kind.id, kind.described);
         // Nearly all records are of a known kind; this check avoids building its names.
         if kind.surveyed.replace(true) {
@@ -388,6 +423,7 @@ impl<'w> Walker<'w> {
         follower: Follower,
         filter: &'w EventFilter,
         stack_fields: bool,
+        selection: SelectedEvents,
     ) -> Self {
         let (clock, kinds, scratch) = (recording.clock(), Kinds::default(), Fields::new());
         let (shown_fields, frames, counters) = (Vec::new(), Vec::new(), Vec::new());
@@ -399,6 +435,7 @@ impl<'w> Walker<'w> {
             filter,
             activities: SelectedActivities::new(&filter.activities),
             stack_fields,
+            tracks_state: selection == SelectedEvents::Any,
             scratch,
             shown_fields,
             frames,
@@ -426,6 +463,9 @@ impl<'w> Walker<'w> {
             return ControlFlow::Break(End::Range);
         }
         let hook = kernel_hook(record);
+        if !self.tracks_state && hook.is_some_and(|hook| !Follower::changes_names(hook)) {
+            return ControlFlow::Continue(None);
+        }
         let attribution = self.follower.follow(hook, record, self.clock);
         if hook.is_none() {
             self.learn(record);

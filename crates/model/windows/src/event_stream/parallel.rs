@@ -137,8 +137,9 @@ struct Thread<'s, 'f> {
 
 impl Thread<'_, '_> {
     fn walk(self, mut writer: Box<dyn EventWriter>) -> WalkSummary {
-        let EventStream { files, recording, schemas, follower, stack_fields, .. } = self.stream;
-        let mut walker = Walker::new(recording, schemas.clone(), follower.clone(), self.filter, *stack_fields);
+        let EventStream { files, recording, schemas, follower, stack_fields, selection, .. } = self.stream;
+        let mut walker =
+            Walker::new(recording, schemas.clone(), follower.clone(), self.filter, *stack_fields, *selection);
         let (mut seen, mut text) = (0, self.empty_text());
         let mut visit = |walker: &mut Walker<'_>, record: &onoff_etl::Record<'_>| -> ControlFlow<End<()>> {
             let is_own_batch = self.turn.includes(seen);
