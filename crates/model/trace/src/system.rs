@@ -144,6 +144,9 @@ pub struct SystemConfiguration {
     pub pointer_bits: u32,
     /// Number of logical processors.
     pub processors: u32,
+    /// Interval between profile samples, ns, as recorded (Windows); `None` if it is unknown or changed.
+    #[serde(skip)]
+    pub sampling_interval_ns: Option<i64>,
     /// Processor name.
     pub processor_name: String,
     /// Nominal processor speed, MHz.

@@ -26,6 +26,8 @@ pub(super) enum Subject {
     CompactContextSwitches,
     ReadyThread,
     SampledProfile,
+    /// The interval between samples, also a generic event.
+    SamplingInterval,
     DeferredProcedureCall,
     InterruptServiceRoutine,
     Stack,
@@ -57,7 +59,8 @@ use Subject::{
     CompactContextSwitches, ContextSwitch, DeferredProcedureCall, DirectoryOperation, DiskFlush, DiskRequestStart,
     DiskTransfer, FileInformation, FileMapping, FileName, FileOpen, FileOperation, FileOperationEnd, FileTransfer,
     HardFault, Image, InterruptServiceRoutine, Machine, Mark, NetworkTransfer, Other, Power, Process, ReadyThread,
-    Recorder, RegistryKeyOperation, SampledProfile, Stack, StackKeyDefinition, StackKeyReference, Thread, ThreadName,
+    Recorder, RegistryKeyOperation, SampledProfile, SamplingInterval, Stack, StackKeyDefinition, StackKeyReference,
+    Thread, ThreadName,
 };
 
 /// Hook, `xperf` name (empty if there is none), subject.
@@ -194,9 +197,9 @@ const DECLARED: &[Declaration] = &[
     (0x0f44, "DPC", DeferredProcedureCall),
     (0x0f45, "DPCTmr", DeferredProcedureCall),
     (0x0f46, "", DeferredProcedureCall),
-    (0x0f48, "ProfileFreq-SetInterval", Other),
-    (0x0f49, "ProfileFreq-DCStart", Other),
-    (0x0f4a, "ProfileFreq-DCEnd", Other),
+    (0x0f48, "ProfileFreq-SetInterval", SamplingInterval),
+    (0x0f49, "ProfileFreq-DCStart", SamplingInterval),
+    (0x0f4a, "ProfileFreq-DCEnd", SamplingInterval),
     (0x0f5f, "", InterruptServiceRoutine),
     (0x1222, "", Power),
     (0x1223, "", Power),
@@ -232,7 +235,7 @@ impl Subject {
             ContextSwitch => &[T::ContextSwitches, T::ReadyThreads],
             CompactContextSwitches => &[T::ContextSwitches],
             ReadyThread => &[T::ReadyThreads],
-            SampledProfile => &[T::Samples],
+            SampledProfile | SamplingInterval => &[T::Samples],
             DeferredProcedureCall | InterruptServiceRoutine => &[T::Interrupts],
             Stack | StackKeyReference | StackKeyDefinition => &[T::Stacks],
             Process => &[T::Processes, T::ServiceTransitions, T::Notifications],
@@ -332,6 +335,7 @@ mod tests {
             CompactContextSwitches => kernel::CompactContextSwitches::read(payload).is_some(),
             ReadyThread => kernel::ReadyThread::read(payload).is_some(),
             SampledProfile => kernel::SampledProfile::read(payload).is_some(),
+            SamplingInterval => kernel::ProfileInterval::read(payload).is_some(),
             DeferredProcedureCall => kernel::DeferredProcedureCall::read(payload).is_some(),
             InterruptServiceRoutine => kernel::InterruptServiceRoutine::read(payload).is_some(),
             Stack => kernel::Stack::read(payload).is_some(),

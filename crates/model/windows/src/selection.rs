@@ -19,6 +19,8 @@ pub(super) enum Interest {
     ContextSwitch,
     ReadyThread,
     Sample,
+    /// Processed in order, and a row of the generic events table if that is wanted.
+    SamplingInterval,
     DeferredProcedureCall,
     InterruptServiceRoutine,
     Stack,
@@ -60,6 +62,7 @@ impl Selection {
             let interest = match subject {
                 _ if subject.is_generic() => generic,
                 Subject::Machine => Interest::Ordered,
+                Subject::SamplingInterval => Interest::SamplingInterval,
                 // Records that describe the recording, and records of other tables, are never generic events.
                 _ if !wants(subject.tables()) => Interest::Skip,
                 Subject::ContextSwitch => Interest::ContextSwitch,
@@ -90,6 +93,11 @@ impl Selection {
             needs_survey: wanted == TableSet::NONE || wants(&[T::Events, T::Inventory]),
             needs_ordered_pass: wanted.without(T::Inventory) != TableSet::NONE,
         }
+    }
+
+    /// Returns how to process a record that has no other use.
+    pub(super) fn others(&self) -> Interest {
+        self.others
     }
 
     /// Returns how to process a kernel record.
@@ -126,6 +134,7 @@ impl Selection {
     fn class_hook_interest(&self, hook: u16) -> Interest {
         match self.hook_interest(hook) {
             interest @ (Interest::Ordered | Interest::Generic) => interest,
+            Interest::SamplingInterval => self.others,
             _ => Interest::Skip,
         }
     }

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use onoff_etl::{LogfileHeader, Record, Recording};
 use onoff_etw::kernel::{
     BuildLab, LogicalDisk, NetworkAdapter, PhysicalDisk, Platform, PlugAndPlayDevice, PowerConfiguration,
-    ProcessorConfiguration, ProcessorDescription, ServiceConfiguration, SystemConfigEx, VideoAdapter,
+    ProcessorConfiguration, ProcessorDescription, ProfileInterval, ServiceConfiguration, SystemConfigEx, VideoAdapter,
 };
 use onoff_trace::system::{self, Disk, DisplayAdapter, InstalledDevice, InstalledService, Volume};
 use onoff_trace::{Losses, SystemConfiguration, SystemKind, windows_release};
 
 use super::counters;
+use super::kernel_events::Subject;
 
 /// Collects the configuration. Merging repeats records, so duplicates are ignored.
 #[derive(Debug, Default)]
@@ -20,9 +21,14 @@ pub(super) struct SystemTracker {
     /// NT paths and DOS paths of volumes.
     mappings: Vec<(String, String)>,
     omitted: u64,
+    /// Interval between samples of the timer in units of 100 ns; 0 if it changed.
+    sampling_interval: Option<u32>,
     /// Number of processors with recorded buffers.
     seen_processors: u32,
 }
+
+/// Number of the timer as a source of samples.
+const TIMER: u32 = 0;
 
 /// Maximum number of processors in Windows: 2,048 since Windows Server 2016, which is also the limit of buffer headers.
 const MAX_PROCESSORS: u32 = 2048;
@@ -69,6 +75,15 @@ impl SystemTracker {
                 system.processors = system.processors.max(cpu.processors);
                 if system.processor_mhz == 0 {
                     system.processor_mhz = cpu.mhz;
+                }
+            }
+            Some(hook) if Subject::from_hook(hook) == Subject::SamplingInterval => {
+                let interval = ProfileInterval::parse(record)?;
+                if interval.source == TIMER {
+                    let known = self.sampling_interval.get_or_insert(interval.new_interval);
+                    if *known != interval.new_interval {
+                        *known = 0;
+                    }
                 }
             }
             Some(ProcessorDescription::HOOK) => {
@@ -210,7 +225,8 @@ impl SystemTracker {
     }
 
     pub(super) fn finish(self, losses: &mut Losses) -> SystemConfiguration {
-        let Self { mut system, product, mappings, omitted, seen_processors } = self;
+        let Self { mut system, product, mappings, omitted, sampling_interval, seen_processors } = self;
+        system.sampling_interval_ns = sampling_interval.filter(|&units| units > 0).map(|units| i64::from(units) * 100);
         if system.processors > MAX_PROCESSORS {
             // Tables have a column per processor, so a corrupt count must not decide their size.
             losses.add(&counters::PROCESSOR_COUNT, 1);

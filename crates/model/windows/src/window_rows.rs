@@ -123,6 +123,13 @@ impl WindowRows {
                 self.generic.push(record, schemas, &mut self.losses);
                 Some(())
             }
+            Interest::SamplingInterval => {
+                self.ordered.push(record);
+                if selection.others() == Interest::Generic {
+                    self.generic.push(record, schemas, &mut self.losses);
+                }
+                Some(())
+            }
             Interest::ContextSwitch => self.add_context_switch(record),
             Interest::ReadyThread => self.add_ready_thread(record),
             Interest::Sample => self.add_sample(record),

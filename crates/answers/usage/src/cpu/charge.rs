@@ -238,11 +238,13 @@ fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: 
     }
 }
 
-/// Returns the median distance between consecutive samples of a CPU, in ns, from the first few thousand samples. If
-/// there are too few, returns the Windows default of 1 ms.
+/// Returns the interval between samples, in ns: the recorded one, unless the samples have another distance, as on some
+/// virtual machines. Otherwise the median distance between consecutive samples of a CPU, from the first few thousand
+/// samples. If there are too few, returns the Windows default of 1 ms.
 pub fn sampling_period(trace: &Trace) -> i64 {
     const MAX_DISTANCES: usize = 8192;
     const DEFAULT_NS: i64 = 1_000_000;
+    const TOLERANCE_PERCENT: i64 = 5;
     let mut last_times: Vec<Option<i64>> = Vec::new();
     let mut distances = Vec::new();
     for chunk in trace.samples.chunks() {
@@ -265,5 +267,14 @@ pub fn sampling_period(trace: &Trace) -> i64 {
         }
     }
     distances.sort();
-    distances.get(distances.len() / 2).copied().unwrap_or(DEFAULT_NS)
+    let recorded_ns = trace.system.sampling_interval_ns;
+    match (distances.get(distances.len() / 2).copied(), recorded_ns) {
+        (Some(median_ns), Some(recorded_ns)) => {
+            let difference_ns = median_ns.saturating_sub(recorded_ns).saturating_abs();
+            let is_close = difference_ns.saturating_mul(100) <= recorded_ns.saturating_mul(TOLERANCE_PERCENT);
+            if is_close { recorded_ns } else { median_ns }
+        }
+        (Some(ns), None) | (None, Some(ns)) => ns,
+        (None, None) => DEFAULT_NS,
+    }
 }

@@ -187,3 +187,31 @@ fn a_sleep_starts_with_the_last_cpu_activity() {
     // The time after the last switch is unknown.
     assert_eq!((usage.busy_ns, usage.asleep_ns, usage.unknown_ns), (13 * SECOND, 15 * SECOND, 2 * SECOND));
 }
+
+/// Returns a recording with 100 samples of a processor at this distance.
+fn samples_every(distance_ns: i64, recorded_ns: Option<i64>) -> Trace {
+    let mut trace = machine();
+    trace.system.sampling_interval_ns = recorded_ns;
+    let sample =
+        |number: i64| Sample { time_ns: number * distance_ns, cpu: 0, tid: 8, address: 0, count: 1, source: 0 };
+    trace.samples.push((0..100).map(sample).collect::<Samples>());
+    trace
+}
+
+#[test]
+fn recorded_interval_is_the_weight_of_a_sample() {
+    // A timer that is a little late, as on Windows 7.
+    assert_eq!(sampling_period(&samples_every(1_000_800, Some(MS))), MS);
+    assert_eq!(sampling_period(&samples_every(125_100, Some(125_000))), 125_000);
+}
+
+#[test]
+fn distance_of_samples_is_their_weight_without_a_recorded_interval() {
+    assert_eq!(sampling_period(&samples_every(1_000_800, None)), 1_000_800);
+}
+
+/// A virtual machine can deliver fewer samples than the interval promises.
+#[test]
+fn recorded_interval_that_contradicts_the_samples_is_not_used() {
+    assert_eq!(sampling_period(&samples_every(10 * MS, Some(MS))), 10 * MS);
+}
