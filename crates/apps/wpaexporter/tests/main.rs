@@ -9,6 +9,7 @@ use std::sync::Arc;
 use onoff_evidence::Scope;
 use onoff_lists::cpu::{CpuGroup, list, tables};
 use onoff_simulator::Scenario;
+use onoff_simulator::file_operations::FileOperationSequence;
 use onoff_sources::{Options, Progress, files_from_bytes};
 use onoff_trace::{TableName, TableSet, Trace};
 use onoff_wpaexporter::{CommandLine, parse, run};
@@ -33,7 +34,10 @@ impl Case {
     fn new(profile: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/slow-boot.toml");
         let text = std::fs::read_to_string(path).unwrap();
-        let recording = Scenario::from_toml(&text).unwrap().simulate().unwrap().files[0].clone();
+        Self::of(Scenario::from_toml(&text).unwrap().simulate().unwrap().files[0].clone(), profile)
+    }
+
+    fn of(recording: Vec<u8>, profile: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("boot.etl"), &recording).unwrap();
         std::fs::write(folder.path().join("a.wpaProfile"), profile).unwrap();
@@ -93,6 +97,7 @@ fn profile(graphs: &[String]) -> String {
 const SAMPLED: &str = "b855361e-7be0-4bc8-a754-3e8507715ca5";
 const PRECISE: &str = "c58f5fea-0319-4046-932d-e695ebe20b47";
 const DISK: &str = "12c5387c-58ca-45d4-a5c6-450475c30e06";
+const FILE_IO: &str = "e2a7d340-0dbd-4f24-8b26-e5388eeaf562";
 const EVENTS: &str = "04f69f98-176e-4d1c-b44e-97f734996ab8";
 const PROCESSES: &str = "b186f02d-8d06-4bbb-9ad1-abf7985fb61a";
 const PHASES: &str = "da13748b-71c7-4ba1-a61d-6ae4e527e261";
@@ -225,6 +230,70 @@ fn disk_requests_agree_with_the_table() {
         assert_eq!((number(&row[2]) * 1e3).round() as i64, service_ns);
     }
     assert!(rows.len() > 1);
+}
+
+/// The expected rows come from the simulator's Process Monitor file of the same operations.
+#[test]
+fn file_operations_agree_with_process_monitor() {
+    let columns = [
+        ("db4da22c-8331-4243-9094-44f05969de01", "Event Type", ""),
+        ("01cb52ab-5bb1-4cb6-9cff-e50ce2836e39", "Process", ""),
+        ("0b043700-c82e-4d03-bc9c-ae7138093b47", "File Path", ""),
+        ("1a6168db-c962-472b-9c4a-a04621f1dc03", "Count", r#"AggregationMode="Count""#),
+        ("0f0fd63e-942e-441d-829b-3f921965cc9a", "Duration", r#"AggregationMode="Sum" CellFormat="nN""#),
+        ("8b8d220b-a24d-4773-81cb-6c6caebb084f", "Size", r#"AggregationMode="Sum" CellFormat="B""#),
+    ];
+    let sequence = FileOperationSequence::new(7, 400);
+    let by_type = profile(&[graph(FILE_IO, "Types", 1, "", &[columns[0], columns[3], columns[4], columns[5]])]);
+    let by_path = profile(&[graph(FILE_IO, "Paths", 1, "", &[columns[2], columns[3]])]);
+    let by_process = profile(&[graph(FILE_IO, "Processes", 1, "", &[columns[1], columns[3]])]);
+
+    // Operation, process, path, duration in units of 100 ns, and length of each line.
+    let csv = sequence.process_monitor_csv();
+    let operations: Vec<(String, String, String, u64, u64)> = rows(&csv)[1..]
+        .iter()
+        .map(|cells| {
+            let operation = cells[4].trim_end_matches("File").trim_end_matches("Buffers").to_owned();
+            let length = cells[8].split("Length: ").nth(1).map_or("0", |rest| rest.split(", ").next().unwrap());
+            let duration = cells[7].replace('.', "").parse().unwrap();
+            let process = format!("{} ({})", cells[1], cells[2]);
+            (operation, process, cells[5].clone(), duration, length.replace(',', "").parse().unwrap())
+        })
+        .collect();
+
+    let (result, files) = Case::of(sequence.event_trace(), &by_type).export(&[]);
+    result.unwrap();
+    let lines = rows(&files["File_I_O_Types.csv"]);
+    assert_eq!(lines[0], ["Event Type", "Count", "Duration (ns)", "Size (B)"]);
+    assert_eq!(lines.len(), 4);
+    for line in &lines[1..] {
+        let matching = operations.iter().filter(|(operation, ..)| *operation == line[0]);
+        let (count, units, size) =
+            matching.fold((0, 0, 0), |(count, units, size), row| (count + 1, units + row.3, size + row.4));
+        let actual = (number(&line[1]), number(&line[2]), number(&line[3]));
+        assert_eq!(actual, (f64::from(count), (units * 100) as f64, size as f64), "{}", line[0]);
+    }
+    for (text, name, get) in [
+        (by_path, "File_I_O_Paths.csv", (|row| row.2.clone()) as fn(&(String, String, String, u64, u64)) -> String),
+        (by_process, "File_I_O_Processes.csv", |row| row.1.clone()),
+    ] {
+        let (result, files) = Case::of(sequence.event_trace(), &text).export(&[]);
+        result.unwrap();
+        let mut expected: BTreeMap<String, u32> = BTreeMap::new();
+        operations.iter().for_each(|row| *expected.entry(get(row)).or_default() += 1);
+        let lines = rows(&files[name]);
+        let actual = lines[1..].iter().map(|line| (line[0].clone(), number(&line[1]) as u32));
+        assert_eq!(actual.collect::<BTreeMap<_, _>>(), expected, "{name}");
+    }
+}
+
+/// The simulated boot has names of files, but no operations.
+#[test]
+fn file_operations_that_were_not_recorded_are_no_file() {
+    let columns = [("1a6168db-c962-472b-9c4a-a04621f1dc03", "Count", "")];
+    let (result, files) = Case::new(&profile(&[graph(FILE_IO, "Types", 0, "", &columns)])).export(&[]);
+    assert!(result.is_err());
+    assert!(files.is_empty(), "{files:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod boot_phases;
 mod disk;
+mod file_io;
 mod generic_events;
 mod images;
 mod precise;
@@ -68,10 +69,11 @@ impl Graph {
     }
 }
 
-pub static ALL: [Graph; 7] = [
+pub static ALL: [Graph; 8] = [
     sampled::GRAPH,
     precise::GRAPH,
     disk::GRAPH,
+    file_io::GRAPH,
     generic_events::GRAPH,
     processes::GRAPH,
     images::GRAPH,
