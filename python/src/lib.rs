@@ -40,6 +40,12 @@ fn recordings(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<(Vec<Vec<PathBuf>
     Ok((recordings.into_all_paths(), other_files))
 }
 
+/// Returns whether a file that was found in a folder counts as a recording, readable or not.
+#[pyfunction]
+fn is_recording(py: Python<'_>, path: PathBuf) -> bool {
+    py.detach(|| onoff_files::is_recording(&path))
+}
+
 /// Returns the declarations of all tables as JSON: name, description, order, and name, type, unit, role and description
 /// of each column.
 #[pyfunction]
@@ -61,5 +67,6 @@ fn _onoff(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(answer, module)?)?;
     module.add_function(wrap_pyfunction!(recordings, module)?)?;
+    module.add_function(wrap_pyfunction!(is_recording, module)?)?;
     module.add_function(wrap_pyfunction!(declarations, module)?)
 }

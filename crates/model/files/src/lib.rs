@@ -53,7 +53,7 @@ pub use image::{HiveBytes, ImageFiles, open_image};
 pub use onoff_sources::Error;
 pub use options::Options;
 pub use prefetch::{FileBytes, PrefetchFiles, open_prefetch};
-pub use recordings::{RecordingGroups, find_recordings};
+pub use recordings::{RecordingGroups, find_recordings, is_recording};
 pub use standard_input::is_standard_input;
 pub use unpack_cache::remove_unfinished;
 

@@ -192,9 +192,7 @@ impl ClassifiedFiles {
             match role {
                 FileRole::Empty => self.empty.push(path),
                 // The other logs in the folder are a recording without it.
-                FileRole::Other if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("evtx")) => {
-                    self.unreadable.push(path);
-                }
+                FileRole::Other if is_named_event_log(&path) => self.unreadable.push(path),
                 FileRole::Other if !has_recording_extension(&path) => self.other_files += 1,
                 role => {
                     self.paths.push(path);
@@ -255,6 +253,16 @@ impl FolderContents for DiskFolder<'_> {
             |(path, length): &(PathBuf, u64)| *length > 0 && matches!(detect_role(path), FileRole::LinuxPart(_));
         list(&self.0.join(path)).is_ok_and(|listing| listing.files.iter().any(is_part))
     }
+}
+
+/// Returns whether a file that was found in a folder counts as a recording, or as a part of one, readable or not.
+/// [`find_recordings`] counts every file that is passed by name.
+pub fn is_recording(path: &Path) -> bool {
+    !matches!(detect_role(path), FileRole::Other) || has_recording_extension(path) || is_named_event_log(path)
+}
+
+fn is_named_event_log(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("evtx"))
 }
 
 /// Returns true if the file name has an extension of Windows recordings or captures, packed or not.
@@ -341,6 +349,12 @@ mod tests {
         assert_eq!(names, ["a.pcap".to_owned(), "damaged.etl".to_owned(), format!("{deep}deep.pcap")]);
         assert_eq!(unusable, ["empty.etl", "zeros.etl"]);
         assert_eq!(found.other_files, 1);
+        // A file alone counts as it does in its folder.
+        write(folder.path(), "damaged.EVTX", b"no longer a log");
+        for name in names.iter().chain(&unusable).map(String::as_str).chain(["damaged.EVTX"]) {
+            assert!(is_recording(&folder.path().join(name)), "{name}");
+        }
+        assert!(!is_recording(&folder.path().join("notes.txt")));
     }
 
     #[test]
