@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from . import types
 from ._answers import Answer, Record, Records, Transition
+from ._compaction import Compaction, compact_summaries
 from ._errors import Error, MissingFileError, NothingToAnswer, UnreadableError, UsageError
 from ._fleet import Comparison, Explanations, Fleet, Watch, fleet
 from ._onoff import __version__
@@ -61,6 +62,7 @@ from ._recording import (
 
 __all__ = [
     "Answer",
+    "Compaction",
     "Comparison",
     "Error",
     "Explanations",
@@ -81,6 +83,7 @@ __all__ = [
     "__version__",
     "boot",
     "check_summaries",
+    "compact_summaries",
     "compare",
     "firmware",
     "fleet",

@@ -80,6 +80,15 @@ class DeltaStore:
         for name, table in tables:
             self.deltalake.write_deltalake(str(self.folder / name), table, mode="append")
 
+    def count_files(self) -> int:
+        """Returns the number of files of the current version of all tables."""
+        return sum(len(files(self.folder / name)) for name in self.columns)
+
+    def compact(self) -> None:
+        """Merges small files. Earlier versions keep theirs until ``VACUUM``."""
+        for name in self.columns:
+            self.deltalake.DeltaTable(str(self.folder / name)).optimize.compact()
+
     def _columns(self, name: str, columns: list[str]) -> Any:
         return self.deltalake.DeltaTable(str(self.folder / name)).to_pyarrow_table(columns=columns)
 

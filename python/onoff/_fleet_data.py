@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple, Optional
 
+from ._compaction import check_finished
 from ._delta import files, is_delta
 from ._errors import MissingFileError, NothingToAnswer, UnreadableError, UsageError
 from ._sample import Group, Sample, attribute_groups, module_groups
@@ -53,6 +54,7 @@ def connect(folder: str) -> Any:
         raise UsageError("Fleet analysis requires DuckDB and NumPy: pip install 'onoff-perf[fleet]'") from None
     if not os.path.isdir(os.path.join(folder, "recordings")):
         raise UsageError(f"{folder}: no tables found; create them with 'onoff.summaries'")
+    check_finished(FilePath(folder))
     database = duckdb.connect()
     for table in TABLES:
         table_folder = FilePath(folder) / table

@@ -10,6 +10,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _onoff
+from ._compaction import check_finished
 from ._delta import files, is_delta
 from ._errors import Error, UsageError
 from ._recording import Path, Recording, open, tables
@@ -103,6 +104,7 @@ def _sources(item: Union[Recording, Path]) -> list[Union[_RecordingSource, _Stor
     folder = FilePath(item)
     if not folder.is_dir():
         return [_RecordingSource([os.fspath(item)], open(item))]
+    check_finished(folder)
     if (folder / "recordings").is_dir() and (is_delta(folder / "recordings") or any((folder / "recordings").glob("*.parquet"))):
         return [_StoredSource(folder)]
     found, _ = _onoff.recordings([os.fspath(item)])

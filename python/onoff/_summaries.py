@@ -14,6 +14,7 @@ from pathlib import Path as FilePath
 from typing import Any, Callable, NamedTuple, Optional
 
 from . import _onoff
+from ._compaction import compact, finish
 from ._delta import DeltaStore, is_delta
 from ._errors import UsageError, raise_for
 from ._lock import exclusive
@@ -201,7 +202,7 @@ def summaries(
         raise_for(*error.args)
     recording_files = [[os.path.abspath(path) for path in files] for files in recordings]
     pool = _Pool(workers if workers is not None else os.cpu_count() or 1, seconds, memory_bytes)
-    with _open_store(folder, format) as store:
+    with open_store(folder, format) as store:
         plan = _Plan(input_paths, recording_files, store.recordings(), verify)
         store.delete(plan.stale)
         store.update(plan.moved)
@@ -430,7 +431,7 @@ _LOCK = ".lock"
 
 
 @contextlib.contextmanager
-def _open_store(folder: FilePath, format: str) -> Iterator[Any]:
+def open_store(folder: FilePath, format: str) -> Iterator[Any]:
     """Opens and locks the folder with the tables."""
     if format not in ("parquet", "delta"):
         raise UsageError(f"unknown format {format!r}; available: parquet, delta")
@@ -469,6 +470,7 @@ class _Store:
         self.folder = folder
         for name in TABLES:
             (folder / name).mkdir(parents=True, exist_ok=True)
+        finish(folder, _WRITE_ORDER)
         # Delete leftovers of an interrupted run and duplicate recordings.
         file_of_recording: dict[str, str] = {}
         self._add_columns()
@@ -542,6 +544,14 @@ class _Store:
             for name in reversed(_WRITE_ORDER):
                 (self.folder / name / part).unlink(missing_ok=True)
             raise
+
+    def count_files(self) -> int:
+        """Returns the number of files of all tables."""
+        return sum(len(list((self.folder / name).glob("*.parquet"))) for name in TABLES)
+
+    def compact(self) -> None:
+        """Merges small files."""
+        compact(self.folder, {name: arrow_schema(name) for name in _WRITE_ORDER})
 
     def _filter(self, file: FilePath, digests: set[str], keep: bool = True) -> None:
         """Keeps the rows of these recordings in a file, or all other rows with ``keep=False``."""

@@ -7,6 +7,7 @@ import os
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
+from ._compaction import check_finished
 from ._delta import files, is_delta
 from ._errors import UsageError
 from ._recording import Path
@@ -38,6 +39,7 @@ def check_summaries(out: Path) -> SummaryCheck:
     import pyarrow.parquet
 
     folder = FilePath(os.fspath(out))
+    check_finished(folder)
     if not is_delta(folder / "recordings") and not any((folder / "recordings").glob("*.parquet")):
         raise UsageError(f"{folder}: no tables found; create them with 'onoff.summaries'")
     problems: list[str] = []

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Optional
 
+from ._compaction import compact_summaries
 from ._errors import Error, NothingToAnswer, UsageError
 from ._summaries import summaries
 from ._summary_check import check_summaries
@@ -23,14 +24,14 @@ def handles(arguments: Sequence[str]) -> bool:
 
     >>> handles(["summary", "boots", "--format", "parquet", "-o", "runs"]), handles(["summary", "boots", "--format=parquet"])
     (True, True)
-    >>> handles(["summary", "--check", "runs"])
-    True
+    >>> handles(["summary", "--check", "runs"]), handles(["summary", "--compact", "runs"])
+    (True, True)
     >>> handles(["summary", "boots", "--format", "csv"]), handles(["export", "--format", "parquet"])
     (False, False)
     """
     if not arguments or arguments[0] != "summary":
         return False
-    if "--check" in arguments:
+    if "--check" in arguments or "--compact" in arguments:
         return True
     pairs = zip(arguments, [*arguments[1:], ""])
     return any((name == "--format" and value in FORMATS) or name in [f"--format={choice}" for choice in FORMATS] for name, value in pairs)
@@ -40,6 +41,8 @@ def run(arguments: Sequence[str]) -> int:
     """Writes the tables, or checks them, and returns the exit code."""
     if "--check" in arguments:
         return _check(arguments)
+    if "--compact" in arguments:
+        return _compact(arguments)
     parser = argparse.ArgumentParser(prog="onoff summary", allow_abbrev=False, epilog=_EXIT_CODES)
     parser.add_argument("paths", nargs="+", metavar="FILE|DIR", help="recordings, or folders with recordings")
     parser.add_argument("--format", choices=FORMATS, required=True, help="format of the tables")
@@ -95,6 +98,24 @@ def _check(arguments: Sequence[str]) -> int:
         return 64 if isinstance(error, UsageError) else 1
     print(result)
     return 1 if result.problems else 0
+
+
+def _compact(arguments: Sequence[str]) -> int:
+    """Merges small files of the tables in a folder and returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="onoff summary", allow_abbrev=False, epilog="Exit codes: 0 files were merged, or there was nothing to merge; 1 another process is writing to DIR; 64 usage error."
+    )
+    parser.add_argument("--compact", metavar="DIR", required=True, help="folder with tables of 'onoff summary --format parquet' or 'delta'")
+    try:
+        options = parser.parse_args(arguments[1:])
+        result = compact_summaries(options.compact)
+    except SystemExit as exit_request:
+        return 64 if exit_request.code else 0
+    except Error as error:
+        print(f"onoff: {error}", file=sys.stderr)
+        return 64 if isinstance(error, UsageError) else 1
+    print(f"{options.compact}: {result.files_before:,} files are now {result.files_after:,}, with {result.recordings:,} recordings")
+    return 0
 
 
 def _progress(done: int, total: int, seconds: Optional[float]) -> None:
