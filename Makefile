@@ -46,8 +46,8 @@ wheel: ## build the Python package from its source distribution
 test-wheel:
 	cd python && $(FRESH)/bin/mypy && $(FRESH)/bin/pyright --pythonpath $(FRESH)/bin/python
 	# The tests of Spark mostly wait, so the others run beside them.
-	$(PYTEST) python/tests/test_spark.py >$(TARGET_DIR)/spark-tests.txt 2>&1 & spark=$$!; \
-	$(PYTEST) --ignore python/tests/test_spark.py python/tests; \
+	$(PYTEST) python/tests/test_spark*.py >$(TARGET_DIR)/spark-tests.txt 2>&1 & spark=$$!; \
+	$(PYTEST) --ignore-glob '*/test_spark*.py' python/tests; \
 	wait $$spark || { cat $(TARGET_DIR)/spark-tests.txt; exit 1; }; \
 	cat $(TARGET_DIR)/spark-tests.txt
 	$(PYTEST) --doctest-modules --pyargs onoff

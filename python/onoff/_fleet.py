@@ -27,9 +27,9 @@ _MAX_UNDECIDED = 3
 class Fleet:
     """A fleet of computers, from the tables of ``onoff.summaries``."""
 
-    def __init__(self, runs: Path, tags: Any = None) -> None:
-        self.folder = os.fspath(runs)
-        self._database = data.connect(self.folder)
+    def __init__(self, runs: Union[Path, Mapping[str, Any]], tags: Any = None) -> None:
+        self.folder = "tables" if isinstance(runs, Mapping) else os.fspath(runs)
+        self._database = data.connect(runs if isinstance(runs, Mapping) else self.folder)
         self.tags: Optional[data.Tags] = None
         if tags is not None:
             self.tags = data.read_tags(self._database, tags)
@@ -575,7 +575,10 @@ def utc_text(date: Union[str, datetime.date]) -> str:
     return date
 
 
-def fleet(runs: Path, tags: Any = None) -> Fleet:
-    """Opens the tables written by ``onoff.summaries``. ``tags`` is a CSV or Parquet file or a DataFrame with a column
-    ``computer`` or ``recording``, and one column per additional attribute, such as a driver version. Tags are text."""
+def fleet(runs: Union[Path, Mapping[str, Any]], tags: Any = None) -> Fleet:
+    """Opens the tables in a folder written by ``onoff.summaries``, or the rows that Spark wrote to a folder. ``runs``
+    may also be a dictionary with the tables in memory, by name (Arrow, pandas, Polars, or a data set of pyarrow).
+
+    ``tags`` is a CSV or Parquet file or a DataFrame with a column ``computer`` or ``recording``, and one column per
+    additional attribute, such as a driver version. Tags are text."""
     return Fleet(runs, tags)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
 from ._compaction import check_finished
-from ._delta import files, is_delta
 from ._errors import MissingFileError, NothingToAnswer, UnreadableError, UsageError
 from ._sample import Group, Sample, attribute_groups, module_groups
+from ._stored import IS_UP_TO_DATE, table_files
+from ._summaries import TABLES as SUMMARY_TABLES
 
 ATTRIBUTES = ("model", "firmware", "os", "os_build", "processor", "processors", "memory_bytes")
 """Attributes of computers in recordings; tags add others."""
@@ -45,31 +46,84 @@ class Tags(NamedTuple):
     """Computers or recordings of the fleet without a row."""
 
 
-def connect(folder: str) -> Any:
-    """Opens the tables of a folder as views."""
+def connect(runs: Union[str, Mapping[str, Any]]) -> Any:
+    """Opens the tables in a folder or in memory as views."""
     try:
         import duckdb
         import numpy  # noqa: F401
     except ImportError:
         raise UsageError("Fleet analysis requires DuckDB and NumPy: pip install 'onoff-perf[fleet]'") from None
-    if not os.path.isdir(os.path.join(folder, "recordings")):
-        raise UsageError(f"{folder}: no tables found; create them with 'onoff.summaries'")
-    check_finished(FilePath(folder))
     database = duckdb.connect()
-    for table in TABLES:
-        table_folder = FilePath(folder) / table
-        paths = files(table_folder) if is_delta(table_folder) else [str(path) for path in sorted(table_folder.glob("*.parquet"))]
-        if paths:
-            quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
-            source = f"read_parquet([{quoted}], union_by_name = true)"
-            try:
-                selected = _renamed(database, source) if table == "transitions" else "*"
-                database.execute(f"CREATE VIEW {table} AS SELECT {selected} FROM {source}")
-            except duckdb.Error as error:
-                raise UnreadableError(f"{table_folder}: {error}") from None
+    if isinstance(runs, str):
+        sources = _sources_in(database, runs)
+    else:
+        sources = _register(database, runs)
+    for table, source in sources.items():
+        try:
+            selected = _renamed(database, source) if table == "transitions" else "*"
+            database.execute(f"CREATE VIEW {table} AS SELECT {selected} FROM {source}")
+        except duckdb.Error as error:
+            raise UnreadableError(f"{os.path.join(runs, table) if isinstance(runs, str) else table}: {error}") from None
     if "transitions" not in views(database):
-        raise NothingToAnswer(f"{folder}: no recording with a transition")
+        raise NothingToAnswer(f"{runs if isinstance(runs, str) else 'tables'}: no recording with a transition")
     return database
+
+
+def _sources_in(database: Any, folder: str) -> dict[str, str]:
+    """Returns the tables in a folder: one folder for each, as ``onoff.summaries`` writes them, or one table with a row
+    for each recording and the other tables nested in it, as Spark writes them."""
+    if os.path.isdir(os.path.join(folder, "recordings")):
+        check_finished(FilePath(folder))
+        paths_of = {table: table_files(FilePath(folder) / table) for table in TABLES}
+        return {table: _parquet(paths) for table, paths in paths_of.items() if paths}
+    paths = table_files(FilePath(folder))
+    if not paths:
+        raise UsageError(f"{folder}: no tables found; create them with 'onoff.summaries'")
+    import duckdb
+
+    source = _parquet(paths, "filename = true, file_row_number = true")
+    try:
+        database.execute(f"CREATE TEMP TABLE latest_rows AS {_latest(source)}")
+        database.execute(f"CREATE VIEW stored_rows AS SELECT * FROM {source} SEMI JOIN latest_rows USING (filename, file_row_number)")
+        columns = {table: ", ".join(f"entry.{column} AS {column}" for column in SUMMARY_TABLES[table]) for table in TABLES}
+        sources = {table: f"(SELECT recording, {columns[table]} FROM (SELECT recording, unnest({table}) AS entry FROM stored_rows))" for table in TABLES}
+        sources["recordings"] = f"(SELECT recording, {', '.join(SUMMARY_TABLES['recordings'])} FROM stored_rows)"
+        for table in TABLES:
+            database.execute(f"DESCRIBE SELECT * FROM {sources[table]}")
+    except duckdb.Error as error:
+        raise UsageError(f"{folder}: not the rows of recordings that 'onoff.summaries' or Spark writes: {error}") from None
+    return sources
+
+
+def _latest(source: str) -> str:
+    """Returns the rows that several runs of Spark leave: the latest state of each file, one of several copies, and the
+    row of a read error only if the recording was never read."""
+    order = f"modified_ns DESC NULLS LAST, {IS_UP_TO_DATE} DESC, schema DESC"
+    return f"""SELECT filename, file_row_number FROM
+        (SELECT filename, file_row_number, recording, path, modified_ns, schema, error, version FROM {source}
+         QUALIFY row_number() OVER (PARTITION BY path ORDER BY {order}, filename, file_row_number) = 1)
+        QUALIFY row_number() OVER (PARTITION BY recording ORDER BY {order}, path) = 1"""
+
+
+def _parquet(paths: list[str], options: str = "") -> str:
+    quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    return f"read_parquet([{quoted}], union_by_name = true{', ' if options else ''}{options})"
+
+
+def _register(database: Any, tables: Mapping[str, Any]) -> dict[str, str]:
+    """Registers tables in memory (Arrow, pandas, Polars) or data sets of pyarrow."""
+    import duckdb
+
+    unknown = sorted(set(tables) - set(SUMMARY_TABLES))
+    if unknown or "recordings" not in tables:
+        raise UsageError(f"unknown table {', '.join(unknown)}" if unknown else "the table 'recordings' is missing")
+    for table in TABLES:
+        if table in tables:
+            try:
+                database.register(f"given_{table}", tables[table])
+            except (duckdb.Error, TypeError) as error:
+                raise UsageError(f"{table}: not a table: {error}") from None
+    return {table: f"given_{table}" for table in TABLES if table in tables}
 
 
 def _renamed(database: Any, source: str) -> str:

@@ -225,17 +225,22 @@ def failure(message: str, transient: bool = False) -> dict[str, list[dict[str, A
 
 
 def answer(task: Any) -> Any:
-    """Runs a task. A list of files returns rows. ``{"files": […], "table": …, "folder": …}`` writes the table as an Arrow file to a new
-    folder and returns ``{"file": …, "rows": …}`` or ``{"error": …}``.
+    """Runs a task. A list of files returns rows. ``{"files": […], "table": …, "columns": […], "file": …}`` writes columns
+    of the table to a file, as an Arrow stream, and returns ``{"rows": …}``. ``{"files": […]}`` returns ``computer`` and
+    ``recorded_utc`` without an analysis. Both return ``{"error": …}`` if they cannot.
 
     >>> import tempfile, os
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     answer({"files": ["samples/slow-boot.etl"], "table": "processes", "folder": os.path.join(folder, "new")})["rows"]
-    28
+    ...     answer({"files": ["samples/slow-boot.etl"], "table": "processes", "columns": ["pid"], "file": os.path.join(folder, "new")})
+    {'rows': 28}
+    >>> answer({"files": ["samples/slow-boot.etl"]})["computer"]
+    'LAPTOP-7F3'
     """
     transient = False
     try:
-        return rows(task) if isinstance(task, list) else _export(**task)
+        if isinstance(task, list):
+            return rows(task)
+        return _export(**task) if "table" in task else _identify(**task)
     except MemoryError:
         transient, message = True, "memory limit exceeded"
     except Exception as error:  # A bug triggered by one file must not affect the others.
@@ -247,13 +252,30 @@ def answer(task: Any) -> Any:
     return failure(message, transient) if isinstance(task, list) else {"error": message}
 
 
-def _export(files: list[str], table: str, folder: str) -> dict[str, Any]:
-    """Writes a table of a recording to a new folder."""
+def _export(files: list[str], table: str, columns: list[str], file: str) -> dict[str, Any]:
+    """Writes columns of a table to a file."""
+    import pyarrow
+
     try:
-        [(name, count, _)] = _onoff.Recording(files).export(folder, "arrow", [table])
+        batches = pyarrow.RecordBatchReader.from_stream(_onoff.Recording(files).table(table))
     except _onoff.NoAnswer as error:
         return {"error": str(error.args[1])}
-    return {"file": os.path.join(folder, name), "rows": count}
+    count = 0
+    # A stream, because the dictionaries of a file's batches cannot differ.
+    with pyarrow.OSFile(file, "wb") as sink, pyarrow.ipc.new_stream(sink, pyarrow.schema([batches.schema.field(name) for name in columns])) as writer:
+        for batch in batches:
+            writer.write_batch(batch.select(columns))
+            count += batch.num_rows
+    return {"rows": count}
+
+
+def _identify(files: list[str]) -> dict[str, Any]:
+    """Returns what identifies a recording, with the names of ``recordings``; null if it is not described."""
+    try:
+        info = json.loads(_onoff.Recording(files).info())
+    except _onoff.NoAnswer as error:
+        return {"error": str(error.args[1])}
+    return {"computer": info.get("system", {}).get("computer") or None, "recorded_utc": info.get("start_utc")}
 
 
 def main() -> int:

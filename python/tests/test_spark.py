@@ -176,7 +176,8 @@ def test_two_names_of_one_recording(spark, tmp_path):
     assert (frame.count(), frame.dropDuplicates(["recording"]).count()) == (2, 1)
 
 
-def test_read_files_uses_temporary_copies(spark, tmp_path):
+@pytest.mark.parametrize("is_in_place", [True, False])
+def test_read_files_matches_summaries(spark, tmp_path, is_in_place):
     folder = tmp_path / "recordings"
     folder.mkdir()
     for name in NAMES:
@@ -186,8 +187,9 @@ def test_read_files_uses_temporary_copies(spark, tmp_path):
     onoff.summaries(folder, tmp_path / "out")
     (folder / "notebooks").mkdir()
     shutil.move(folder / NAMES[0], folder / "notebooks" / NAMES[0])
-    # Hadoop's local file system replaces an object store.
-    summaries = onoff.spark.read_files(spark, folder.as_uri()).cache()
+    # Hadoop's local file system replaces an object store: without `file:`, Spark passes the contents.
+    root = folder.as_uri() if is_in_place else str(folder)
+    summaries = onoff.spark.read_files(spark, root).cache()
     actual, expected = tables_of(summaries), tables_in(tmp_path / "out")
     # Errors contain file names, which differ here.
     assert len(actual.pop("recordings")) == len(expected.pop("recordings")) == 4
@@ -195,7 +197,7 @@ def test_read_files_uses_temporary_copies(spark, tmp_path):
     paths = {row.path: row.error for row in summaries.select("path", "error").collect()}
     assert sorted(pathlib.Path(path).name for path in paths) == sorted(("damaged.etl", *NAMES))
     assert all(path.startswith("file:/") for path in paths) and not any("/onoff-" in path + error for path, error in paths.items())
-    processes = onoff.spark.read_files(spark, f"{folder.as_uri()}/notebooks/slow-boot.etl", table="processes")
+    processes = onoff.spark.read_files(spark, f"{root}/notebooks/slow-boot.etl", table="processes")
     assert processes.count() == len(arrow(SAMPLES / "slow-boot.etl", "processes"))
 
 
@@ -300,12 +302,12 @@ def test_read_files_survives_reader_and_executor_loss(spark, tmp_path):
         (folder / name).mkdir()
         (folder / name / f"{name}.log").write_text(kernel_log(number))
     onoff.summaries([folder / name for name in names], tmp_path / "out", workers=2)
-    # Use small partitions, so that some are finished when an executor is killed.
+    # Use small partitions, so that some are finished when an executor is killed. Spark passes the contents.
     option = "spark.sql.files.maxPartitionBytes"
     default = spark.conf.get(option)
     spark.conf.set(option, str(64 << 20))
     try:
-        summaries = onoff.spark.read_files(spark, folder.as_uri(), seconds=5)
+        summaries = onoff.spark.read_files(spark, str(folder), seconds=5)
         with executor_killed(spark):
             summaries.write.parquet(str(tmp_path / "parquet"))
     finally:
