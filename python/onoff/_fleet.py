@@ -179,17 +179,13 @@ class Fleet:
     def slowest(self, count: int = 10, transition: str = "boot") -> Records[SlowRun]:
         """Returns the slowest runs, each with its longest phase, the largest contributor to that phase, and the reason:
         what took longer than usual on the same computer."""
-        from ._reasons import reason
+        from ._reasons import reasons
 
         table = self._table(transition)
-        names = ("computer", "duration_ns", "phase", "phase_ns", "subject", "subject_ns", "recorded_utc", "path", "run")
-        rows = self._database.execute(f"SELECT {', '.join(names)} FROM {table.name} ORDER BY duration_ns DESC, run LIMIT ?", [count]).fetchall()
-        result = []
-        for row in rows:
-            values = dict(zip(names, row))
-            run = values.pop("run")
-            result.append(SlowRun({**values, **reason(self._database, table, run)}))
-        return Records(result)
+        names = ("computer", "duration_ns", "phase", "phase_ns", "subject", "subject_ns", "recorded_utc", "path")
+        rows = self._database.execute(f"SELECT run, {', '.join(names)} FROM {table.name} ORDER BY duration_ns DESC, run LIMIT ?", [count]).fetchall()
+        found = reasons(self._database, table, [run for run, *_ in rows])
+        return Records(SlowRun({**dict(zip(names, values)), **reason}) for (_, *values), reason in zip(rows, found))
 
     def why(self, run: Union[str, Mapping[str, Any]], transition: str = "boot") -> Comparison:
         """Compares a run with the usual run of its computer, entry by entry: ``run`` is the hash or path of a recording,
