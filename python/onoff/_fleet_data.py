@@ -83,8 +83,13 @@ def _sources_in(database: Any, folder: str) -> dict[str, str]:
 
     source = _parquet(paths, "filename = true, file_row_number = true")
     try:
-        database.execute(f"CREATE TEMP TABLE latest_rows AS {_latest(source)}")
-        database.execute(f"CREATE VIEW stored_rows AS SELECT * FROM {source} SEMI JOIN latest_rows USING (filename, file_row_number)")
+        # The number of nested rows is unknown to the optimizer, which would keep the larger side of a join in memory.
+        database.execute("SET disabled_optimizers = 'build_side_probe_side'")
+        # Leave out the old rows, which are few, because a join with all others keeps their nested rows in memory.
+        database.execute(f"CREATE TEMP TABLE old_rows AS {_old_rows(source)}")
+        [(old_rows,)] = database.execute("SELECT count(*) FROM old_rows").fetchall()
+        without_old_rows = "ANTI JOIN old_rows USING (filename, file_row_number)" if old_rows else ""
+        database.execute(f"CREATE VIEW stored_rows AS SELECT * FROM {source} {without_old_rows}")
         columns = {table: ", ".join(f"entry.{column} AS {column}" for column in SUMMARY_TABLES[table]) for table in TABLES}
         sources = {table: f"(SELECT recording, {columns[table]} FROM (SELECT recording, unnest({table}) AS entry FROM stored_rows))" for table in TABLES}
         sources["recordings"] = f"(SELECT recording, {', '.join(SUMMARY_TABLES['recordings'])} FROM stored_rows)"
@@ -95,14 +100,18 @@ def _sources_in(database: Any, folder: str) -> dict[str, str]:
     return sources
 
 
-def _latest(source: str) -> str:
-    """Returns the rows that several runs of Spark leave: the latest state of each file, one of several copies, and the
-    row of a read error only if the recording was never read."""
+def _old_rows(source: str) -> str:
+    """Returns the rows that no longer count after several runs of Spark: earlier states of a file, all but one of
+    several copies, and read errors of recordings that were read."""
     order = f"modified_ns DESC NULLS LAST, {IS_UP_TO_DATE} DESC, schema DESC"
-    return f"""SELECT filename, file_row_number FROM
-        (SELECT filename, file_row_number, recording, path, modified_ns, schema, error, version FROM {source}
-         QUALIFY row_number() OVER (PARTITION BY path ORDER BY {order}, filename, file_row_number) = 1)
-        QUALIFY row_number() OVER (PARTITION BY recording ORDER BY {order}, path) = 1"""
+    return f"""WITH numbered AS
+        (SELECT filename, file_row_number, recording, path, modified_ns, schema, error, version,
+                row_number() OVER (PARTITION BY path ORDER BY {order}, filename, file_row_number) AS number_of_path FROM {source}),
+        copies AS
+        (SELECT filename, file_row_number, row_number() OVER (PARTITION BY recording ORDER BY {order}, path) AS number_of_recording
+         FROM numbered WHERE number_of_path = 1)
+        SELECT filename, file_row_number FROM numbered WHERE number_of_path > 1
+        UNION ALL SELECT filename, file_row_number FROM copies WHERE number_of_recording > 1"""
 
 
 def _parquet(paths: list[str], options: str = "") -> str:
