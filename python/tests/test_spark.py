@@ -88,7 +88,18 @@ FILE_COLUMNS = ("path", "size_bytes", "modified_ns", "stamp")
 
 
 def tables_of(summaries):
-    """Returns the sorted rows of each table of a data frame."""
+    """Returns the sorted rows of each table of a data frame, which Spark reads only once."""
+    columns = {name: [column for column in TABLES[name] if column not in FILE_COLUMNS] for name in TABLES}
+    rows_by_table = {name: [] for name in TABLES}
+    for row in summaries.collect():
+        for name in TABLES:
+            entries = [row] if name == "recordings" else row[name]
+            rows_by_table[name] += [(row.recording, *(entry[column] for column in columns[name])) for entry in entries]
+    return {name: sorted(rows, key=repr) for name, rows in rows_by_table.items()}
+
+
+def tables_split_by_spark(summaries):
+    """Returns the same from `onoff.spark.tables`."""
     rows_by_table = {}
     for name, frame in onoff.spark.tables(summaries).items():
         frame = frame.select("recording", *TABLES[name]).drop(*FILE_COLUMNS)
@@ -115,7 +126,7 @@ def test_rows_match_summaries_including_errors(spark, tmp_path):
     (folder / "damaged.etl").write_bytes((SAMPLES / "slow-boot.etl").read_bytes()[:100])
     onoff.summaries(folder, tmp_path / "out")
     summaries = spark.read.format("onoff").load(str(folder)).cache()
-    actual, expected = tables_of(summaries), tables_in(tmp_path / "out")
+    actual, expected = tables_split_by_spark(summaries), tables_in(tmp_path / "out")
     assert {name: len(rows) for name, rows in actual.items()} == {name: len(rows) for name, rows in expected.items()}
     assert actual == expected
     assert len(actual["recordings"]) == 4 and len(actual["transitions"]) == 3
@@ -276,7 +287,8 @@ def test_load_survives_reader_and_executor_loss(spark, tmp_path, record_property
     assert (summary.read, summary.failed) == (RECORDINGS, 0)
 
     paths = [str(folder / name) for name in names]
-    summaries = spark.read.format("onoff").option("seconds", "5").load(paths)
+    # Spark needs about a second for each partition.
+    summaries = spark.read.format("onoff").options(seconds="5", recordings_per_partition=str(max(20, RECORDINGS // 64))).load(paths)
     with executor_killed(spark):
         start = time.monotonic()
         summaries.write.parquet(str(tmp_path / "parquet"))
