@@ -90,7 +90,7 @@ def test_unreadable_recording_is_a_row_and_not_read_again(tmp_path):
 
 
 def test_continues_after_kill(tmp_path):
-    paths = fleet(tmp_path / "recordings", 24)
+    paths = fleet(tmp_path / "recordings", 12)
     out = tmp_path / "out"
     program = (
         "import onoff, onoff._summaries as s, sys; s._BATCH = 2; "
@@ -104,15 +104,15 @@ def test_continues_after_kill(tmp_path):
     process.send_signal(signal.SIGKILL)
     process.wait()
     before_kill = rows(out, "SELECT count(*) FROM {recordings}")[0][0]
-    assert 0 < before_kill < 24
+    assert 0 < before_kill < 12
     # Leftovers of an interrupted write must be ignored: rows without a recording, and a partial file.
     stray = next(iter((out / "phases").glob("*.parquet")))
     shutil.copy(stray, out / "phases" / "0000.parquet")
     (out / "account" / "half.unfinished").write_bytes(b"PAR1")
     result = onoff.summaries(paths, out)
-    assert (result.read, result.known) == (24 - before_kill, before_kill)
-    assert rows(out, "SELECT count(*), count(DISTINCT recording) FROM {recordings}") == [(24, 24)]
-    assert rows(out, "SELECT count(*), count(DISTINCT recording) FROM {transitions}") == [(24, 24)]
+    assert (result.read, result.known) == (12 - before_kill, before_kill)
+    assert rows(out, "SELECT count(*), count(DISTINCT recording) FROM {recordings}") == [(12, 12)]
+    assert rows(out, "SELECT count(*), count(DISTINCT recording) FROM {transitions}") == [(12, 12)]
     assert rows(out, "SELECT count(DISTINCT n) FROM (SELECT count(*) AS n FROM {phases} GROUP BY recording)") == [(1,)]
     assert not list(out.rglob("*.unfinished"))
 
