@@ -134,7 +134,7 @@ def test_rows_of_one_recording_are_the_rows_of_summaries(tmp_path):
         # `make wheel` does not install Ray, which is large.
         ("concurrent.futures", "30.03"),
         ("ray", "slow-shutdown.etl', {shutdown}"),
-        ("dask", "{phase.name} {phase.duration_ns}"),
+        ("dask", "({phase.duration_ns}, '{phase.name}')"),
     ],
 )
 def test_pools_of_the_book(tmp_path, library, expected):
