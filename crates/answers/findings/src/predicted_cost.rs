@@ -8,7 +8,7 @@ use onoff_transitions::Transition;
 use onoff_what_if::bottleneck::Bottleneck;
 use onoff_what_if::changes::Change;
 use onoff_what_if::model::Model;
-use onoff_what_if::prediction::{NoPrediction, PredictedDuration, Prediction, Predictor, WhatIfError};
+use onoff_what_if::prediction::{BestChange, NoPrediction, PredictedDuration, Prediction, Predictor};
 use serde::Serialize;
 
 use crate::cost::CostBasis;
@@ -98,12 +98,9 @@ impl<'w, 't> CostPredictions<'w, 't> {
             }
         };
         predictable.truncate(MAX_PREDICTED);
-        let mut alternatives: Vec<Vec<Vec<Change>>> = predictable.iter().map(|finding| changes(finding)).collect();
-        let first: Vec<Vec<Change>> = alternatives.iter_mut().map(|list| list.remove(0)).collect();
-        let predictions = predictor.predict_durations(&first);
-        let first = first.into_iter().zip(predictions).zip(alternatives);
-        for (finding, (first, others)) in predictable.into_iter().zip(first) {
-            let Some(((changes, prediction), useless)) = predict_best(&mut predictor, first, others) else { continue };
+        let predictions = predictor.predict_best(predictable.iter().map(|finding| changes(finding)).collect());
+        for (finding, best) in predictable.into_iter().zip(predictions) {
+            let Some(BestChange { changes, prediction, useless }) = best else { continue };
             match (prediction.no_prediction, prediction.saving) {
                 (Some(NoPrediction::IdentityFailed | NoPrediction::PathUnknown), _) => {
                     return Outlook::unknown(&prediction.reason().unwrap_or_default());
@@ -152,29 +149,6 @@ impl Outlook {
     fn unknown(reason: &str) -> Self {
         Self { combined: None, no_prediction: reason.to_owned() }
     }
-}
-
-/// A prediction of one alternative.
-type Alternative = (Vec<Change>, Prediction);
-
-/// Predicts alternatives up to the first that saves something; the first is already predicted. Returns it, or the first that is possible if none does (a
-/// part of the system, for example, cannot be removed), and those that save nothing before it.
-fn predict_best(
-    predictor: &mut Predictor<'_, '_, '_>,
-    (first_changes, first): (Vec<Change>, Result<Prediction, WhatIfError>),
-    others: Vec<Vec<Change>>,
-) -> Option<(Alternative, Vec<Alternative>)> {
-    let mut useless = Vec::new();
-    let mut first = Some(first);
-    for changes in std::iter::once(first_changes).chain(others) {
-        let predicted = first.take().unwrap_or_else(|| predictor.predict_duration(&changes));
-        let Ok(prediction) = predicted else { continue };
-        if prediction.saving.is_some_and(|saving| saving.ns >= NOISE_NS) {
-            return Some(((changes, prediction), useless));
-        }
-        useless.push((changes, prediction));
-    }
-    (!useless.is_empty()).then(|| (useless.swap_remove(0), Vec::new()))
 }
 
 /// Returns the changes that a finding's advice amounts to, best first; empty if no change of the model does.

@@ -87,6 +87,16 @@ struct Changed {
     removed_ns: i64,
 }
 
+/// The best of several alternatives: the first that saves something, or the first that is possible if none does (a part
+/// of the system, for example, cannot be removed).
+#[derive(Clone, Debug, PartialEq)]
+pub struct BestChange {
+    pub changes: Vec<Change>,
+    pub prediction: Prediction,
+    /// Alternatives before it that save nothing.
+    pub useless: Vec<(Vec<Change>, Prediction)>,
+}
+
 /// Predicts changes of one transition. Build it once and reuse it.
 #[derive(Debug)]
 pub struct Predictor<'m, 'w, 't> {
@@ -184,8 +194,35 @@ impl<'m, 'w, 't> Predictor<'m, 'w, 't> {
         Ok(self.predict_changed(&changed, |graph| self.replay(graph)).0)
     }
 
+    /// Predicts the first alternative of each list that saves something; `None` if none is possible.
+    pub fn predict_best(&mut self, lists: Vec<Vec<Vec<Change>>>) -> Vec<Option<BestChange>> {
+        let first: Vec<Vec<Change>> = lists.iter().map(|list| list.first().cloned().unwrap_or_default()).collect();
+        let first = self.predict_durations(&first);
+        lists.into_iter().zip(first).map(|(alternatives, first)| self.best_of(alternatives, first)).collect()
+    }
+
+    /// Predicts alternatives up to the first that saves something. `first` is the prediction of the first.
+    fn best_of(
+        &mut self,
+        alternatives: Vec<Vec<Change>>,
+        first: Result<Prediction, WhatIfError>,
+    ) -> Option<BestChange> {
+        let mut first = Some(first);
+        let mut useless = Vec::new();
+        for changes in alternatives {
+            let predicted = first.take().unwrap_or_else(|| self.predict_duration(&changes));
+            let Ok(prediction) = predicted else { continue };
+            if prediction.saving.is_some_and(|saving| saving.ns >= NOISE_NS) {
+                return Some(BestChange { changes, prediction, useless });
+            }
+            useless.push((changes, prediction));
+        }
+        let (changes, prediction) = useless.into_iter().next()?;
+        Some(BestChange { changes, prediction, useless: Vec::new() })
+    }
+
     /// Like [`Self::predict_duration`], for several alternatives, some at the same time.
-    pub fn predict_durations(&mut self, alternatives: &[Vec<Change>]) -> Vec<Result<Prediction, WhatIfError>> {
+    fn predict_durations(&mut self, alternatives: &[Vec<Change>]) -> Vec<Result<Prediction, WhatIfError>> {
         let batch_len = rayon::current_num_threads().clamp(1, MAX_CONCURRENT_REPLAYS);
         let mut predictions = Vec::with_capacity(alternatives.len());
         for batch in alternatives.chunks(batch_len) {
