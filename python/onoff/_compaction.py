@@ -79,18 +79,31 @@ def finish(folder: FilePath, tables: Iterable[str]) -> None:
     tables = list(tables)
     journal = folder / "recordings" / _JOURNAL
     if journal.exists():
-        entry = json.loads(journal.read_text())
+        old, new = _read_journal(journal)
         for table in reversed(tables):
-            for part in entry["old"]:
+            for part in old:
                 (folder / table / part).unlink(missing_ok=True)
         for table in tables:
-            new_path = _new_path(folder, table, entry["new"])
+            new_path = _new_path(folder, table, new)
             if new_path.exists():
-                os.replace(new_path, folder / table / entry["new"])
+                os.replace(new_path, folder / table / new)
         journal.unlink()
     for table in tables:
         for path in (folder / table).glob(f".*{_NEW}"):
             path.unlink()
+
+
+def _read_journal(journal: FilePath) -> tuple[list[str], str]:
+    """Returns the names of the old files and of the new one. Names with a folder are refused: they are not ours."""
+    try:
+        entry = json.loads(journal.read_text())
+        old, new = [str(name) for name in entry["old"]], str(entry["new"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnreadableError(f"{journal}: not a journal of merged files: {error}") from None
+    for name in (*old, new):
+        if FilePath(name).name != name or not name.endswith(".parquet"):
+            raise UnreadableError(f"{journal}: not a journal of merged files: it names {name!r}")
+    return old, new
 
 
 def check_finished(folder: FilePath) -> None:

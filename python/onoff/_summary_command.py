@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Optional
 
 from ._compaction import compact_summaries
@@ -84,20 +84,20 @@ def run(arguments: Sequence[str]) -> int:
     return 0 if result.answered else 2
 
 
+_FOLDER = "folder with tables of 'onoff summary --format parquet' or 'delta'"
+
+
 def _check(arguments: Sequence[str]) -> int:
     """Checks the tables in a folder and returns the exit code."""
     parser = argparse.ArgumentParser(prog="onoff summary", allow_abbrev=False, epilog="Exit codes: 0 the tables are complete; 1 they are not; 64 usage error.")
-    parser.add_argument("--check", metavar="DIR", required=True, help="folder with tables of 'onoff summary --format parquet' or 'delta'")
-    try:
-        options = parser.parse_args(arguments[1:])
-        result = check_summaries(options.check)
-    except SystemExit as exit_request:
-        return 64 if exit_request.code else 0
-    except Error as error:
-        print(f"onoff: {error}", file=sys.stderr)
-        return 64 if isinstance(error, UsageError) else 1
-    print(result)
-    return 1 if result.problems else 0
+    parser.add_argument("--check", dest="folder", metavar="DIR", required=True, help=_FOLDER)
+
+    def check(folder: str) -> int:
+        result = check_summaries(folder)
+        print(result)
+        return 1 if result.problems else 0
+
+    return _in_folder(parser, arguments, check)
 
 
 def _compact(arguments: Sequence[str]) -> int:
@@ -105,17 +105,25 @@ def _compact(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="onoff summary", allow_abbrev=False, epilog="Exit codes: 0 files were merged, or there was nothing to merge; 1 another process is writing to DIR; 64 usage error."
     )
-    parser.add_argument("--compact", metavar="DIR", required=True, help="folder with tables of 'onoff summary --format parquet' or 'delta'")
+    parser.add_argument("--compact", dest="folder", metavar="DIR", required=True, help=_FOLDER)
+
+    def compact(folder: str) -> int:
+        result = compact_summaries(folder)
+        print(f"{folder}: {result.files_before:,} files are now {result.files_after:,}, with {result.recordings:,} recordings")
+        return 0
+
+    return _in_folder(parser, arguments, compact)
+
+
+def _in_folder(parser: argparse.ArgumentParser, arguments: Sequence[str], run: Callable[[str], int]) -> int:
+    """Runs a command on the folder in the arguments and returns the exit code."""
     try:
-        options = parser.parse_args(arguments[1:])
-        result = compact_summaries(options.compact)
+        return run(parser.parse_args(arguments[1:]).folder)
     except SystemExit as exit_request:
         return 64 if exit_request.code else 0
     except Error as error:
         print(f"onoff: {error}", file=sys.stderr)
         return 64 if isinstance(error, UsageError) else 1
-    print(f"{options.compact}: {result.files_before:,} files are now {result.files_after:,}, with {result.recordings:,} recordings")
-    return 0
 
 
 def _progress(done: int, total: int, seconds: Optional[float]) -> None:

@@ -184,6 +184,17 @@ def test_delta_tables(tmp_path):
     assert after == before and len(after) == 9
 
 
+@pytest.mark.parametrize("text", ["", "{}", '{"old": ["../../kept.parquet"], "new": "a.parquet"}', '{"old": ["kept"], "new": "a.parquet"}'])
+def test_foreign_journals_delete_nothing(folder, text):
+    kept = [folder / "kept.parquet", folder / "recordings" / "kept"]
+    for path in kept:
+        path.write_text("kept")
+    (folder / "recordings" / ".compaction").write_text(text)
+    with pytest.raises(onoff.UnreadableError, match="not a journal"):
+        onoff.compact_summaries(folder)
+    assert all(path.exists() for path in kept)
+
+
 def test_wrong_folders(tmp_path):
     with pytest.raises(onoff.UsageError, match="no tables found"):
         onoff.compact_summaries(tmp_path)

@@ -169,8 +169,12 @@ fn file_name(path: &str) -> String {
     path.rsplit('\\').next().unwrap_or(path).to_owned()
 }
 
-/// Removes the volume from a path: the table has a device name, and the stream has a drive letter.
+/// Removes the volume from a path: the table has a device name, and the stream has a drive letter, or two backslashes for
+/// the network (`\Device\Mup`).
 fn path_without_volume(path: &str) -> String {
+    if let Some(network_path) = path.strip_prefix(r"\\") {
+        return format!(r"\{network_path}");
+    }
     let has_drive = path.get(1..2) == Some(":");
     let path_on_volume = if has_drive {
         path.get(2..)

@@ -549,3 +549,33 @@ fn histories_end_at_a_time() {
     let steps = &waits.histories(25 * MS)[0].steps;
     assert!(matches!(steps.last(), Some(HistoryStep::Wait { ready_ns: None, .. })), "{steps:?}");
 }
+
+/// The waits of thread 44, which is made ready at 20 ms and runs on the idle processor 1 at 23 ms, end at this time, ms.
+fn end_of_wait_for_idle_processor(became_idle: &[(i64, u16, u32)]) -> Option<i64> {
+    let mut trace = recording();
+    let (waiting, ready) = ((WAITING, EXECUTIVE), (READY, 0));
+    switches_in_ms(&mut trace, &[(1, 0, 0, ready, 44), (2, 1, 0, ready, 104), (3, 2, 0, ready, 204)]);
+    let (early, late): (Vec<_>, Vec<_>) = became_idle.iter().partition(|row| row.0 < 10);
+    let idle_rows = |rows: Vec<(i64, u16, u32)>| rows.into_iter().map(|(ms, cpu, tid)| (ms, cpu, tid, waiting, 0));
+    let rows: Vec<_> = idle_rows(early).chain([(10, 0, 44, waiting, 0)]).chain(idle_rows(late)).collect();
+    switches_in_ms(&mut trace, &rows);
+    switches_in_ms(&mut trace, &[(23, 1, 0, ready, 44)]);
+    readies(&mut trace, &[(20, 2, 44, 64, false)]);
+    let waits = Waits::new(&trace);
+    let histories = waits.histories(i64::MAX);
+    let steps = histories.iter().filter(|history| history.tid == 44).flat_map(|history| &history.steps);
+    let ends = steps.filter_map(|step| match *step {
+        HistoryStep::Wait { start_ns, ready_ns, .. } if start_ns == 10 * MS => Some(ready_ns? / MS),
+        _ => None,
+    });
+    ends.last()
+}
+
+#[test]
+fn wait_includes_waking_of_idle_processor() {
+    assert_eq!(end_of_wait_for_idle_processor(&[(5, 1, 104)]), Some(23));
+    // The processor was busy when the thread was made ready: it waited for the processor.
+    assert_eq!(end_of_wait_for_idle_processor(&[(21, 1, 104)]), Some(20));
+    // Another processor became idle meanwhile.
+    assert_eq!(end_of_wait_for_idle_processor(&[(5, 1, 104), (21, 2, 204)]), Some(23));
+}
