@@ -564,11 +564,11 @@ fn end_of_wait_for_idle_processor(became_idle: &[(i64, u16, u32)]) -> Option<i64
     let waits = Waits::new(&trace);
     let histories = waits.histories(i64::MAX);
     let steps = histories.iter().filter(|history| history.tid == 44).flat_map(|history| &history.steps);
-    let ends = steps.filter_map(|step| match *step {
+    let mut ends = steps.filter_map(|step| match *step {
         HistoryStep::Wait { start_ns, ready_ns, .. } if start_ns == 10 * MS => Some(ready_ns? / MS),
         _ => None,
     });
-    ends.last()
+    ends.next_back()
 }
 
 #[test]
