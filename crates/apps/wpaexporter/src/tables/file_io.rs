@@ -5,7 +5,7 @@ use onoff_trace::{FileIo, FileOperation, TableName, TableSet, Trace};
 use onoff_usage::owners::file_name;
 use onoff_usage::processes::Images;
 
-use super::stacks::Stacks;
+use super::stacks::{self, Stacks};
 use super::{Column, Context, Graph, Rows, Sink, UNKNOWN, finders, label};
 use crate::cell::{Cell, Kind};
 
@@ -18,13 +18,7 @@ pub const GRAPH: Graph = Graph {
 };
 
 fn wanted() -> TableSet {
-    TableSet::from_names(&[
-        TableName::Processes,
-        TableName::Threads,
-        TableName::FileIos,
-        TableName::Images,
-        TableName::Stacks,
-    ])
+    stacks::TABLES.with(TableName::FileIos)
 }
 
 struct Row<'t> {

@@ -11,7 +11,7 @@ use onoff_usage::cpu::{CpuInterval, CpuSource, charge, processors};
 use onoff_usage::owners::Owners;
 
 use super::sampled::thread_names;
-use super::stacks::Stacks;
+use super::stacks::{self, Stacks};
 use super::{Column, Context, Graph, Labels, Rows, Sink, UNKNOWN, finders, percent};
 use crate::cell::{Cell, Kind};
 
@@ -24,16 +24,7 @@ pub const GRAPH: Graph = Graph {
 };
 
 fn wanted() -> TableSet {
-    TableSet::from_names(&[
-        TableName::Processes,
-        TableName::Threads,
-        TableName::ContextSwitches,
-        TableName::ReadyThreads,
-        TableName::Images,
-        TableName::Methods,
-        TableName::Stacks,
-    ])
-    .union(asleep::TABLES)
+    stacks::TABLES.union(asleep::TABLES).with(TableName::ContextSwitches).with(TableName::ReadyThreads)
 }
 
 /// A context switch with what is known of the thread switched in.

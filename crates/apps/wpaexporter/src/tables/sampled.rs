@@ -6,7 +6,7 @@ use onoff_usage::asleep;
 use onoff_usage::cpu::{CpuInterval, charge_from_samples, processors, sampling_period};
 use onoff_usage::owners::Owners;
 
-use super::stacks::Stacks;
+use super::stacks::{self, Stacks};
 use super::{Column, Context, Graph, Labels, Rows, Sink, finders, percent};
 use crate::cell::{Cell, Kind};
 
@@ -19,16 +19,7 @@ pub const GRAPH: Graph = Graph {
 };
 
 fn wanted() -> TableSet {
-    TableSet::from_names(&[
-        TableName::Processes,
-        TableName::Threads,
-        TableName::Samples,
-        TableName::Images,
-        TableName::Methods,
-        TableName::Stacks,
-        TableName::Interrupts,
-    ])
-    .union(asleep::TABLES)
+    stacks::TABLES.union(asleep::TABLES).with(TableName::Samples).with(TableName::Interrupts)
 }
 
 struct Sample<'a, 't> {

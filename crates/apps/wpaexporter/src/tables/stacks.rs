@@ -3,10 +3,19 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::Trace;
+use onoff_trace::{TableName, TableSet, Trace};
 use onoff_usage::functions::{Code, CodeLocation, FunctionNames, FunctionResolver, JoinedStack, StackFinder};
 
 use crate::cell::Cell;
+
+/// The tables that name the frames of stacks, and the threads they belong to.
+pub const TABLES: TableSet = TableSet::from_names(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::Images,
+    TableName::Methods,
+    TableName::Stacks,
+]);
 
 /// Maximum number of frames of a stack.
 const MAX_FRAMES: usize = 256;
