@@ -120,7 +120,7 @@ def _groups(folder: FilePath, tables: Iterable[str]) -> Iterator[list[str]]:
     """Yields the names of files to merge."""
     group: list[str] = []
     size = 0
-    # Oldest first, so that a file stays next to those of the same time.
+    # Oldest first: rows of one time stay together.
     parts = sorted((folder / "recordings").glob("*.parquet"), key=lambda part: (part.stat().st_mtime_ns, part.name))
     for part in parts:
         paths = [folder / table / part.name for table in tables]

@@ -130,7 +130,7 @@ def read_files(
 
     ``where`` is a condition on ``path``, ``size_bytes`` and ``modified_ns``. ``known`` is a data frame of stored rows;
     files in it with the same path, size and time are skipped. Both are applied before a file is opened. ``options`` are
-    those of Spark's file source, such as ``modifiedAfter`` and ``pathGlobFilter``.
+    options of Spark's file source, such as ``modifiedAfter`` and ``pathGlobFilter``.
 
     Files under ``file:`` are opened in place. Others are copied, one at a time, to the temporary folder of the
     executor: through Spark, with its credentials and up to 2 GiB, or with ``filesystem`` (of ``pyarrow.fs``), which

@@ -351,7 +351,7 @@ def test_fleet_from_tables_in_memory(spark, stable_folder, tmp_path):
         fleet = onoff.fleet(given)
         assert [run["duration_ns"] for run in fleet.runs()] == [run["duration_ns"] for run in expected.runs()] != []
     assert onoff.fleet(tables).phases() == expected.phases()
-    # Spark writes the same tables to folders, which the fleet and SQL open like those of `onoff.summaries`.
+    # Spark writes the same tables to folders; the fleet and SQL open them as they open the folder of `onoff.summaries`.
     for name, frame in frames.items():
         frame.write.parquet(str(tmp_path / "tables" / name))
     assert onoff.fleet(tmp_path / "tables").phases() == expected.phases()

@@ -57,7 +57,7 @@ pub(crate) fn not_found(message: &str) -> WhyError {
 }
 
 pub(crate) fn no_such_phase(trace: &Trace) -> String {
-    let mut names: Vec<String> = RecordedPhases::new(trace).of_kind(None).map(|phase| phase.name).collect();
+    let mut names: Vec<String> = RecordedPhases::new(trace).all().map(|phase| phase.name).collect();
     names.dedup();
     match names.as_slice() {
         [] => "no phase with a known start and end in this recording".to_owned(),
@@ -70,7 +70,7 @@ pub(crate) fn matching_phases(
     pattern: Option<&Pattern>,
     kind: Option<TransitionKind>,
 ) -> impl Iterator<Item = TransitionPhase> {
-    RecordedPhases::new(trace).of_kind(kind).filter(move |phase| {
+    RecordedPhases::new(trace).of_kind(kind).all().filter(move |phase| {
         // The name in JSON, and as shown in text.
         let display_name = phase.name.replace('_', " ");
         pattern.is_none_or(|pattern| pattern.matches(&phase.name) || pattern.matches(&display_name))

@@ -76,7 +76,7 @@ fn transition_of(trace: &Trace, question: &WhatIfQuestion) -> Result<Transition,
         .ok_or(WhatIfError::NoTransition)
 }
 
-/// Maximum number of replays at the same time. A replay of a recording of 1 GiB takes 100 MiB.
+/// Maximum number of replays at the same time. Each takes 24 bytes for each wake-up, among others.
 const MAX_CONCURRENT_REPLAYS: usize = 4;
 
 /// A changed graph.

@@ -1,4 +1,4 @@
-//! Tests software tracing (WPP) messages: with the formats of their program, without, and with those of another.
+//! Tests software tracing (WPP) messages: with their formats, without formats, and with the formats of another program.
 
 #![allow(clippy::unwrap_used)]
 

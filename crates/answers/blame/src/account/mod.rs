@@ -281,32 +281,26 @@ pub struct AccountedPhase {
 /// end, and of settling phases that had not ended when the recording did.
 #[must_use]
 pub fn accounts(trace: &Trace, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
-    let phases = RecordedPhases::new(trace);
-    if phases.clone().of_kind(kind).next().is_none() {
-        Vec::new()
-    } else {
-        accounts_of(&Waits::new(trace), &phases, kind)
-    }
+    let phases = RecordedPhases::new(trace).of_kind(kind);
+    if phases.is_empty() { Vec::new() } else { accounts_of(&Waits::new(trace), &phases) }
 }
 
 /// Like [`accounts`], for an existing index of the waits.
 #[must_use]
 pub fn accounts_from_waits(waits: &Waits<'_>, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
-    accounts_of(waits, waits.recorded_phases(), kind)
+    accounts_of(waits, &waits.recorded_phases().clone().of_kind(kind))
 }
 
-fn accounts_of(waits: &Waits<'_>, phases: &RecordedPhases, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
+fn accounts_of(waits: &Waits<'_>, phases: &RecordedPhases) -> Vec<AccountedPhase> {
     let mut builder = AccountBuilder::new(waits);
     let accounted_phase = |phase: &TransitionPhase, account| AccountedPhase {
         transition: phase.transition.as_str(),
         phase: phase.name.clone(),
         account,
     };
-    let is_of_kind = |phase: &&TransitionPhase| kind.is_none_or(|kind| kind == phase.transition);
-    let complete = phases.complete.iter().filter(is_of_kind);
     let mut accounts: Vec<AccountedPhase> =
-        complete.map(|phase| accounted_phase(phase, builder.phase(phase))).collect();
-    let unsettled = phases.unsettled.iter().filter(is_of_kind);
+        phases.complete.iter().map(|phase| accounted_phase(phase, builder.phase(phase))).collect();
+    let unsettled = phases.unsettled.iter();
     let truncated = unsettled.filter_map(|phase| Some(accounted_phase(phase, builder.without_path(phase)?)));
     accounts.extend(truncated);
     accounts

@@ -46,10 +46,21 @@ impl RecordedPhases {
         phases
     }
 
-    /// Returns all phases of one kind of transition, or of all kinds: first those that ended.
-    pub(crate) fn of_kind(self, kind: Option<TransitionKind>) -> impl Iterator<Item = TransitionPhase> {
-        let all = self.complete.into_iter().chain(self.unsettled);
-        all.filter(move |phase| kind.is_none_or(|kind| kind == phase.transition))
+    /// Returns the same for one kind of transition; `None` for all kinds.
+    pub(crate) fn of_kind(mut self, kind: Option<TransitionKind>) -> Self {
+        let is_of_kind = |phase: &TransitionPhase| kind.is_none_or(|kind| kind == phase.transition);
+        self.complete.retain(is_of_kind);
+        self.unsettled.retain(is_of_kind);
+        self
+    }
+
+    /// Returns all phases: first the complete ones.
+    pub(crate) fn all(self) -> impl Iterator<Item = TransitionPhase> {
+        self.complete.into_iter().chain(self.unsettled)
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.complete.is_empty() && self.unsettled.is_empty()
     }
 }
 

@@ -10,7 +10,9 @@ use onoff_trace::{
 use super::*;
 use onoff_evidence::rule::Rule;
 use onoff_testkit::hostile::ExtremeValues;
-use onoff_testkit::synthetic::{MS, image, interrupts, milestone_value, process, service, switches_in_ms, thread};
+use onoff_testkit::synthetic::{
+    MS, image, interrupts, milestone_value, process, service, switches, switches_in_ms, thread,
+};
 
 const EXECUTIVE: u8 = 7;
 const DELAY: u8 = 4;
@@ -550,19 +552,28 @@ fn histories_end_at_a_time() {
     assert!(matches!(steps.last(), Some(HistoryStep::Wait { ready_ns: None, .. })), "{steps:?}");
 }
 
-/// The waits of thread 44, which is made ready at 20 ms and runs on the idle processor 1 at 23 ms, end at this time, ms.
-fn end_of_wait_for_idle_processor(became_idle: &[(i64, u16, u32)]) -> Option<i64> {
+/// A processor that becomes idle: (ms, processor, thread that leaves it).
+type IdleRow = (i64, u16, u32);
+
+/// Returns when the wait of thread 44 from 10 ms ends, ms. It is made ready at 20 ms and runs on the idle processor 1 at
+/// 23 ms. Processor 2 switches between two threads `other_switches` times just after 20 ms.
+fn end_of_wait_for_idle_processor(became_idle: &[IdleRow], other_switches: i64) -> Option<i64> {
     let mut trace = recording();
     let (waiting, ready) = ((WAITING, EXECUTIVE), (READY, 0));
     switches_in_ms(&mut trace, &[(1, 0, 0, ready, 44), (2, 1, 0, ready, 104), (3, 2, 0, ready, 204)]);
     let (early, late): (Vec<_>, Vec<_>) = became_idle.iter().partition(|row| row.0 < 10);
-    let idle_rows = |rows: Vec<(i64, u16, u32)>| rows.into_iter().map(|(ms, cpu, tid)| (ms, cpu, tid, waiting, 0));
-    let rows: Vec<_> = idle_rows(early).chain([(10, 0, 44, waiting, 0)]).chain(idle_rows(late)).collect();
+    let idle_rows = |rows: Vec<IdleRow>| rows.into_iter().map(|(ms, cpu, tid)| (ms, cpu, tid, waiting, 0));
+    let rows: Vec<_> = idle_rows(early).chain([(10, 0, 44, waiting, 0)]).collect();
     switches_in_ms(&mut trace, &rows);
-    switches_in_ms(&mut trace, &[(23, 1, 0, ready, 44)]);
+    let other_rows = (1..=other_switches).map(|number| match number % 2 {
+        0 => (20 * MS + number, 2, 16, 204, 8),
+        _ => (20 * MS + number, 2, 204, 16, 8),
+    });
+    switches(&mut trace, &other_rows.collect::<Vec<_>>());
+    let rows: Vec<_> = idle_rows(late).chain([(23, 1, 0, ready, 44)]).collect();
+    switches_in_ms(&mut trace, &rows);
     readies(&mut trace, &[(20, 2, 44, 64, false)]);
-    let waits = Waits::new(&trace);
-    let histories = waits.histories(i64::MAX);
+    let histories = Waits::new(&trace).histories(i64::MAX);
     let steps = histories.iter().filter(|history| history.tid == 44).flat_map(|history| &history.steps);
     let mut ends = steps.filter_map(|step| match *step {
         HistoryStep::Wait { start_ns, ready_ns, .. } if start_ns == 10 * MS => Some(ready_ns? / MS),
@@ -573,9 +584,12 @@ fn end_of_wait_for_idle_processor(became_idle: &[(i64, u16, u32)]) -> Option<i64
 
 #[test]
 fn wait_includes_waking_of_idle_processor() {
-    assert_eq!(end_of_wait_for_idle_processor(&[(5, 1, 104)]), Some(23));
+    assert_eq!(end_of_wait_for_idle_processor(&[(5, 1, 104)], 0), Some(23));
     // The processor was busy when the thread was made ready: it waited for the processor.
-    assert_eq!(end_of_wait_for_idle_processor(&[(21, 1, 104)]), Some(20));
+    assert_eq!(end_of_wait_for_idle_processor(&[(21, 1, 104)], 0), Some(20));
     // Another processor became idle meanwhile.
-    assert_eq!(end_of_wait_for_idle_processor(&[(5, 1, 104), (21, 2, 204)]), Some(23));
+    assert_eq!(end_of_wait_for_idle_processor(&[(5, 1, 104), (21, 2, 204)], 0), Some(23));
+    // After too many switches it is not known that the processor was idle.
+    assert_eq!(end_of_wait_for_idle_processor(&[(5, 1, 104)], 60_000), Some(23));
+    assert_eq!(end_of_wait_for_idle_processor(&[(5, 1, 104)], 70_000), Some(20));
 }

@@ -118,7 +118,7 @@ fn pointers_have_the_size_of_the_recording() {
     assert!(decode(&file, &record(GUID, 1, false, &wide)).0.contains(r#""FFFFC50C6F4A1230 5""#));
 }
 
-/// The expected texts are those of the C library's `printf`.
+/// The C library's `printf` writes the expected texts.
 #[test]
 fn numbers_are_written_as_by_printf() {
     let cases: [(&str, u32, &str); 20] = [
